@@ -95,20 +95,21 @@ def start(
 def check(
     program: Annotated[str, typer.Argument(help="Your file, or the name of its assignment.")],
     assignment: Annotated[str | None, typer.Option(help="Which it is, if the file has another name.")] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="Limit of processor time.")] = 60.0,
 ) -> None:
     """Run your program and compare it with linnet's part by part: what differs first, and what that usually means.
 
-    It runs in a process of its own, without a network where the system allows that, for at most a minute. Exit code 0:
-    all is right; 1: something is not.
+    It runs in a process of its own, without a network where the system allows that, for a limited time. Exit code
+    0: all is right; 1: something is not.
 
     Examples: `linnet learn check softmax.py`, `linnet learn check softmax.ipynb`
     """
-    from linnet.learn.check import check as run
-    from linnet.learn.check import digest, read
+    from linnet.learn.checking import check as run
+    from linnet.learn.checking import digest
     from linnet.learn.progress import note, progress_in
 
     path = _program(program)
-    report = run(path, assignment)
+    report = run(path, assignment, seconds=seconds)
     before = progress_in(path.parent).get(report.assignment.name)
     note(
         path.parent,
@@ -116,7 +117,7 @@ def check(
         right=report.right,
         parts=report.parts,
         checks=(before.checks if before else 0) + 1,
-        digest=digest(read(path)),
+        digest=digest(report.program),
     )
     _print_report(terminal.console(), path, report)
     if not report.passed:
@@ -140,7 +141,9 @@ def hint(name: _Name, folder: _Folder = Path()) -> None:
     console.print(terminal.line(f"hint {number + 1} of {len(assignment.hints)}", "bold"))
     _print_row(console, " " * _INDENT, assignment.hints[number])
     if number + 1 == len(assignment.hints):
-        console.print(terminal.line(f"the page about it: {assignment.page}; linnet learn solution {name}", "dim"))
+        console.print(
+            terminal.line(f"more in docs/guide/{assignment.page}.md; linnet learn solution {assignment.name}", "dim")
+        )
 
 
 @learn.command()
@@ -160,7 +163,7 @@ def progress(folder: _Folder = Path()) -> None:
 
     Examples: `linnet learn progress`
     """
-    from linnet.learn.check import digest, read
+    from linnet.learn.checking import digest, read_program
     from linnet.learn.course import assignments
     from linnet.learn.progress import progress_in
 
@@ -174,7 +177,7 @@ def progress(folder: _Folder = Path()) -> None:
             if paths:
                 console.print(terminal.line(f"{paths[0].name}: not checked yet"))
             continue
-        changed = paths and all(digest(read(path)) != entry.digest for path in paths)
+        changed = paths and all(digest(read_program(path)) != entry.digest for path in paths)
         state = "done" if entry.right == entry.parts else f"{entry.right} of {entry.parts} parts"
         done += entry.right == entry.parts
         console.print(terminal.line(f"{one.name}: {state}{', changed since' if changed else ''}"))
@@ -232,7 +235,7 @@ def _print_report(console: "Console", path: Path, report: "Report") -> None:
     for verdict in closed:
         what = "the file" if verdict.part is None else f"{verdict.part.of}: {verdict.part.what}"
         _print_row(console, f"  {verdict.status:<{width - 7}}  ", what, _STYLES[verdict.status])
-        for text in verdict.message.splitlines():
+        for text in report.explained(verdict):
             _print_row(console, " " * (_INDENT + width - 7), text)
     if left := len(report.verdicts) - len(closed):
         console.print(terminal.line(f"  {left} more part{'s' if left > 1 else ''} not checked yet", "dim"))
@@ -258,16 +261,19 @@ def _print_next(console: "Console", assignment: "Assignment") -> None:
 
 def _print_row(console: "Console", start: str, text: str, style: str = "") -> None:
     """A text that stays right of its start where it needs several lines."""
-    from rich.table import Table
+    from textwrap import wrap
 
     if len(start) > console.width // 2:
         console.print(terminal.line(start.rstrip(), style))
         start = " " * _INDENT
-    table = Table.grid(padding=0)
-    table.add_column(width=len(start), no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row(terminal.line(start, style), terminal.line(text))
-    console.print(table)
+    first, *others = wrap(terminal.on_one_line(text), max(console.width - len(start), 10), break_on_hyphens=False) or [
+        ""
+    ]
+    line = terminal.line(start, style)
+    line.append(first)
+    console.print(line, soft_wrap=True)
+    for other in others:
+        console.print(terminal.line(" " * len(start) + other), soft_wrap=True)
 
 
 def _print_grades(console: "Console", grades: "dict[str, list[Grade]]") -> None:

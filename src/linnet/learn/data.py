@@ -3,8 +3,8 @@
 Each function returns x (rows x D) and t: standardised inputs, and numbers, counts or classes 0 ... K-1.
 """
 
-import importlib.util
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ def split(x: Array, t: Array, share: float = 0.75, seed: int = 0) -> tuple[Array
 
 def _table(file: str, loaded: Callable[[Any], tuple[Array, ...]]) -> Array:
     """Read a file of scikit-learn's, which itself takes a second to import; import it only if the file has moved."""
-    found = importlib.util.find_spec("sklearn")
+    found = find_spec("sklearn")
     assert found is not None
     assert found.submodule_search_locations is not None
     path = Path(found.submodule_search_locations[0], "datasets", "data", file)
@@ -75,4 +75,4 @@ def _table(file: str, loaded: Callable[[Any], tuple[Array, ...]]) -> Array:
 
 
 def _standardised(x: Array) -> Array:
-    return (x - x.mean(axis=0)) / x.std(axis=0)
+    return np.asarray((x - x.mean(axis=0)) / x.std(axis=0))

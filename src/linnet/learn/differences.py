@@ -65,7 +65,7 @@ def _of_numbers(value: Any, expected: np.ndarray[Any, Any], tolerance: float, by
     except ValueError:
         return f"{what} is a list of arrays of different shapes, expected is {_kind(expected)}"
     if got.dtype.kind not in "fiub":
-        return f"{what} is {_kind(value)}, expected is {_kind(expected)}"
+        return f"{what} has values that are not numbers, expected is {_kind(expected)}"
     if got.shape != expected.shape:
         return _of_shapes(got, expected, tolerance, what)
     got, right = got.astype(float), expected.astype(float)

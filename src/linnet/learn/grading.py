@@ -13,16 +13,16 @@ from pathlib import Path
 from linnet.errors import ConfigError, LinnetError
 from linnet.files import write_whole
 from linnet.learn.assignment import Assignment
-from linnet.learn.check import check, read
+from linnet.learn.checking import check, read_program
 from linnet.learn.course import assignments
 from linnet.learn.program import Source
 
 _ENDS = (".py", ".ipynb")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # cells that a spreadsheet would run
-_STYLE = """:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:auto;padding:1rem}
+_STYLE = """:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:auto}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8rem .3rem 0;vertical-align:top;
 border-bottom:1px solid #8884}td.number,th.number{text-align:right;white-space:nowrap}pre{overflow-x:auto;padding:.8rem;
-border:1px solid #8884}.right{color:light-dark(#116329,#56d364)}.wrong{color:light-dark(#a40e26,#ff7b72)}"""
+border:1px solid #8884}.right{color:light-dark(#116329,#56d364)}.wrong,.to-write{color:light-dark(#a40e26,#ff7b72)}"""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Line:
 
     what: str
     status: str
-    message: str
+    explained: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ def submissions_in(folder: Path) -> list[Submission]:
                     found.append(Submission(path.stem.removesuffix(f"_{stem}"), assignment, path))
     if not found:
         raise ConfigError(
-            f"no submissions in {folder}: it must have a folder per student with files such as softmax.py, or files such "
-            "as ada_softmax.py"
+            f"no submissions in {folder}: it must have a folder per student with files such as softmax.py, or files "
+            "such as ada_softmax.py"
         )
     order = [one.name for one in assignments()]
     return sorted(found, key=lambda one: (one.student, order.index(one.assignment.name)))
@@ -99,7 +99,7 @@ def grade(submissions: Sequence[Submission], progress: Callable[[float], None]) 
 
 def _checked(one: Submission) -> Grade:
     try:
-        text = read(one.path)
+        text = read_program(one.path).text
         report = check(one.path, one.assignment)
     except (LinnetError, OSError) as error:
         return Grade(one.assignment.name, 0, len(one.assignment.parts), str(error), (), (), "")
@@ -107,13 +107,13 @@ def _checked(one: Submission) -> Grade:
         Line(
             "the file" if verdict.part is None else f"{verdict.part.of}: {verdict.part.what}",
             verdict.status,
-            verdict.message,
+            report.explained(verdict),
         )
         for verdict in report.verdicts
     ]
     first = report.first
     problem = "" if first is None or first.part is None else f"{first.part.of}: "
-    problem += "" if first is None else first.message.partition("\n")[0]
+    problem += "" if first is None else " ".join(report.explained(first))
     return Grade(one.assignment.name, report.right, report.parts, problem, report.notes, lines, text)
 
 
@@ -178,7 +178,7 @@ def write_pages(folder: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
 def _section(one: Grade) -> str:
     rows = "".join(
         f'<tr><td class="{line.status.replace(" ", "-")}">{escape(line.status)}</td>'
-        f"<td>{'<br>'.join(map(escape, [line.what, *line.message.splitlines()]))}</td></tr>"
+        f"<td>{'<br>'.join(map(escape, [line.what, *line.explained]))}</td></tr>"
         for line in one.lines
     )
     notes = "".join(f"<p>Note: {escape(note)}</p>" for note in one.notes)

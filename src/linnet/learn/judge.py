@@ -9,7 +9,7 @@ import numpy as np
 
 from linnet.learn.assignment import Assignment, Mistake, Part
 from linnet.learn.differences import difference
-from linnet.learn.program import Source, module_of, still_blank
+from linnet.learn.program import Source, Submitted, module_of, still_blank
 from linnet.learn.sandbox import Outcome
 from linnet.learn.values import NoValue, from_json, to_json
 
@@ -35,7 +35,8 @@ class Verdict:
     status: Status
     message: str = ""
     recognised: bool = False  # one of the assignment's mistakes
-    line: int | None = None  # of the student's file
+    line: int | None = None  # of the student's file, where the message is about one
+    code: str = ""  # that line
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Report:
     """What a check found."""
 
     assignment: Assignment
+    program: Submitted
     verdicts: Sequence[Verdict]
     printed: str = ""
     isolated: bool = False
@@ -68,8 +70,14 @@ class Report:
         """What to look at next: the first part that is not right."""
         return next((verdict for verdict in self.verdicts if verdict.status is not Status.RIGHT), None)
 
+    def explained(self, verdict: Verdict) -> list[str]:
+        """Return the lines of a verdict's message, with the line of the program that it is about."""
+        place = "" if verdict.line is None else self.program.where(verdict.line)
+        code = f"{place}: {verdict.code}" if place and verdict.code else place
+        return [text for text in [*verdict.message.splitlines(), code] if text]
 
-def judge(assignment: Assignment, source: Source, outcome: Outcome) -> Report:
+
+def judge(assignment: Assignment, program: Submitted, source: Source, outcome: Outcome) -> Report:
     """Judge what a program did. Parts behind the first that is not right stay open: they usually depend on it."""
     verdicts: list[Verdict] = []
     if outcome.failure is not None:
@@ -80,7 +88,7 @@ def judge(assignment: Assignment, source: Source, outcome: Outcome) -> Report:
             verdicts.append(Verdict(part, Status.OPEN))
         else:
             verdicts.append(_verdict(assignment, part, outcome.answers.get(number), outcome, source, blanks))
-    return Report(assignment, verdicts, outcome.printed, outcome.isolated, _notes(assignment, source))
+    return Report(assignment, program, verdicts, outcome.printed, outcome.isolated, _notes(assignment, source))
 
 
 def _notes(assignment: Assignment, source: Source) -> list[str]:
@@ -92,11 +100,18 @@ def _notes(assignment: Assignment, source: Source) -> list[str]:
 
 def _failure(failure: dict[str, Any]) -> Verdict:
     """The program could not be run at all."""
-    line = failure.get("line")
-    where = f"line {line}: " if type(line) is int else ""
-    text = f"\n{failure['text']}" if isinstance(failure.get("text"), str) and failure["text"] else ""
-    message = f"the file cannot be run: {where}{failure.get('error')}: {failure.get('note')}{text}"
-    return Verdict(None, Status.WRONG, message, line=line if type(line) is int else None)
+    message = f"the file cannot be run: {failure.get('error')}: {failure.get('note')}"
+    return Verdict(None, Status.WRONG, message, line=_line(failure), code=_text(failure, "text"))
+
+
+def _line(answer: dict[str, Any]) -> int | None:
+    line = answer.get("line")
+    return line if type(line) is int else None
+
+
+def _text(answer: dict[str, Any], name: str) -> str:
+    text = answer.get(name)
+    return text if isinstance(text, str) else ""
 
 
 def _verdict(
@@ -115,34 +130,31 @@ def _verdict(
             f"there is no {kind} {part.of}: names and parameters must stay as they were in the file you started from"
         )
         return Verdict(part, Status.WRONG, message)
-    line = definitions[part.of].lineno
     if part.of in blanks:
-        return Verdict(part, Status.BLANK, f"write {part.of}, line {blanks[part.of]}", line=line)
+        return Verdict(part, Status.BLANK, f"write {part.of}", line=blanks[part.of])
     if answer is None:
-        return Verdict(part, Status.WRONG, _ended(part, outcome), line=line)
-    if isinstance(answer.get("line"), int):
-        line = answer["line"]
+        return Verdict(part, Status.WRONG, _ended(part, outcome))
     try:
         value = _Error(answer) if "error" in answer else from_json(answer.get("value"))
     except (ValueError, OverflowError, RecursionError):
-        return Verdict(part, Status.WRONG, "the program wrote where only the checker writes", line=line)
+        return Verdict(part, Status.WRONG, "the program wrote where only the checker writes")
     expected = _expected(assignment, part)
     changed = _changed(answer, definitions)
     if not isinstance(value, _Error):
         found = difference(value, expected, part.tolerance, part.by)
         if found is None and not changed and not answer.get("varies"):
-            return Verdict(part, Status.RIGHT, line=line)
+            return Verdict(part, Status.RIGHT)
     if (mistake := _recognised(assignment, part, value)) is not None:
-        return Verdict(part, Status.WRONG, mistake.message, recognised=True, line=line)
+        return Verdict(part, Status.WRONG, mistake.message, recognised=True)
     if isinstance(value, _Error):
         message = value.message
     elif answer.get("varies"):
-        message = _VARIES
+        message = changed or _VARIES
     else:
         message = found or changed
     if part.hint:
         message += f"\n{part.hint}"
-    return Verdict(part, Status.WRONG, message, line=line)
+    return Verdict(part, Status.WRONG, message, line=_line(answer), code=_text(answer, "text"))
 
 
 def _recognised(assignment: Assignment, part: Part, value: Any) -> Mistake | None:
@@ -181,13 +193,10 @@ class _Error:
     """An error in place of a value."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
-        self.type = str(answer["error"])
-        note, text, line = str(answer.get("note", "")), str(answer.get("text", "")), answer.get("line")
+        self.type, note = str(answer["error"]), str(answer.get("note", ""))
+        self.message = f"{self.type}: {note}"
         if self.type == "no value":
             self.message = f"it returns {note}, where numbers and arrays are expected"
-        else:
-            where = f"\nline {line}: {text}" if type(line) is int else ""
-            self.message = f"{self.type}: {note}{where}"
 
 
 def _value(part: Part, program: Any, probe: Any) -> Any:

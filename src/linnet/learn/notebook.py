@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from linnet.errors import FormatError
-from linnet.learn.program import Definition
+from linnet.learn.program import Definition, Submitted
 
 
 def to_notebook(text: str, file: str) -> str:
@@ -44,12 +44,16 @@ def _as_markdown(docstring: str, file: str) -> str:
     return f"# {title.rstrip('.')}\n{rest.replace(f'{name}.py', file)}"
 
 
-def from_notebook(content: str, name: str) -> str:
+def from_notebook(content: str, name: str) -> Submitted:
     """Return the program in the code cells of a notebook; what only Jupyter understands is left out."""
     try:
         cells = json.loads(content)["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{name} is not a Jupyter notebook: save it again in Jupyter") from error
-    lines = [line for text in code for line in [*text.splitlines(), ""]]
-    return "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in lines) + "\n"
+    lines: list[str] = []
+    starts = []
+    for text in code:
+        starts.append(len(lines))
+        lines += ["" if line.lstrip().startswith(("%", "!", "?")) else line for line in [*text.splitlines(), ""]]
+    return Submitted("\n".join(lines) + "\n", starts)

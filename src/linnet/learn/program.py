@@ -18,6 +18,19 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
+class Submitted:
+    """A program that a student handed in."""
+
+    text: str
+    cells: Sequence[int] = ()  # of a notebook: the line before the first one of each code cell
+
+    def where(self, line: int) -> str:
+        """Say which line it is, in the words of an editor or of a notebook."""
+        cell = sum(start < line for start in self.cells)
+        return f"code cell {cell}, line {line - self.cells[cell - 1]}" if cell else f"line {line}"
+
+
+@dataclass(frozen=True)
 class Source:
     """The text of a program and where its parts are."""
 
@@ -79,7 +92,7 @@ def excerpt(
     imports
         Further lines of imports.
     """
-    used, kept = {*names}, list[ast.stmt]()
+    used, kept = {*names, "np"}, list[ast.stmt]()
     while found := [node for node in source.tree.body if node not in kept and used & _names_of(node)]:
         kept += found
         used |= {part.id for node in found for part in ast.walk(node) if isinstance(part, ast.Name)}
@@ -158,7 +171,7 @@ def _cut(lines: list[str], body: list[ast.stmt], keep: tuple[str, ...]) -> Itera
 
 def still_blank(source: Source) -> dict[str, int]:
     """Return the functions that still have a blank, and its line."""
-    found = {}
+    found: dict[str, int] = {}
     for name, node in source.definitions().items():
         if isinstance(node, ast.FunctionDef):
             for part in ast.walk(node):

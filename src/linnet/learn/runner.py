@@ -25,7 +25,7 @@ def main() -> None:
     os.dup2(2, 1)
     _limit(job["limits"])
     _write(out, {"isolated": _isolate()})
-    _run(job, out)
+    run(job, out)
     out.flush()
     os._exit(0)  # threads and exit handlers of the program do not matter
 
@@ -47,7 +47,7 @@ def _limit(limits: dict[str, int]) -> None:
 
 
 def _isolate() -> bool:
-    """Leave the network, and go on as the first process of a group that ends with it; return whether it was possible."""
+    """Leave the network, and go on as the first process of a group that ends with it: was it possible?"""
     if sys.platform != "linux":
         return False
     unshare = ctypes.CDLL(None, use_errno=True).unshare
@@ -56,11 +56,14 @@ def _isolate() -> bool:
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
-        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+        if os.WIFSIGNALED(status):
+            os.kill(os.getpid(), os.WTERMSIG(status))
+        os._exit(os.waitstatus_to_exitcode(status))
     return True
 
 
-def _run(job: dict[str, Any], out: TextIO) -> None:
+def run(job: dict[str, Any], out: TextIO) -> None:
+    """Put the probes of an assignment to a program and write a line for each."""
     import numpy as np
 
     from linnet.learn.course import find
@@ -89,7 +92,7 @@ def _answer(probe: Any, module: ModuleType, name: str) -> dict[str, Any]:
         program = Watched(module)
         value = to_json(probe(program))
         if value != to_json(probe(Watched(module))):
-            return {"value": value, "varies": True}
+            return {"value": value, "changed": program.changed, "varies": True}
         return {"value": value, "changed": program.changed}
     except NoValue as error:
         return {"error": "no value", "note": str(error)}

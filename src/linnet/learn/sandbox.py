@@ -46,7 +46,8 @@ def run(assignment: str, text: str, name: str, folder: Path, *, seconds: float =
     """
     limits = {"CPU": int(seconds) + 1, "AS": _MEMORY_BYTES, "FSIZE": _OUTPUT_BYTES, "CORE": 0}
     job = json.dumps({"assignment": assignment, "text": text, "name": name, "limits": limits}) + "\n"
-    program = [sys.executable, "-I", "-X", "utf8", "-c", _START.format(path=[str(folder.resolve()), *sys.path])]
+    start = _START.format(path=[*map(os.path.abspath, [folder, *sys.path])])
+    program = [sys.executable, "-I", "-X", "utf8", "-c", start]
     with (
         tempfile.TemporaryDirectory(prefix="linnet-learn-") as empty,
         tempfile.TemporaryFile() as results,
@@ -73,7 +74,7 @@ def run(assignment: str, text: str, name: str, folder: Path, *, seconds: float =
         results.seek(0)
         printed.seek(0)
         shown = printed.read(_SHOWN_CHARACTERS).decode("utf-8", "replace")
-        return _outcome(results.read(_OUTPUT_BYTES), ended, shown)
+        return outcome_of(results.read(_OUTPUT_BYTES), ended, shown)
 
 
 def _environment() -> dict[str, str]:
@@ -91,13 +92,12 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _reason(code: int) -> str:
-    number = -code if code < 0 else code - 128 if code > 128 else 256 - code if code > 240 else 0
-    if number in (signal.SIGXCPU, signal.SIGKILL):
+    if -code in (signal.SIGXCPU, signal.SIGKILL):
         return "time"
-    return signal.Signals(number).name if number in {one.value for one in signal.Signals} else f"exit code {code}"
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-def _outcome(content: bytes, ended: str, printed: str) -> Outcome:
+def outcome_of(content: bytes, ended: str = "", printed: str = "") -> Outcome:
     """Read the lines of the results; one that is not of the form they must have ends the reading."""
     answers: dict[int, dict[str, Any]] = {}
     failure, isolated = None, False

@@ -3,7 +3,7 @@
 import numpy as np
 
 from linnet.learn.assignment import Assignment, Mistake, Part
-from linnet.learn.course.samples import by_differences, normal, rows_of
+from linnet.learn.course.samples import Array, by_differences, normal, rows_of
 from linnet.plain import heads
 
 _W, _Z = normal(3) / 3, 2 * normal(5, 3)
@@ -86,7 +86,7 @@ _POISSON = Assignment(
     page="poisson",
 )
 
-_HEADS = (heads.Normal(), heads.Bernoulli(), heads.Categorical(), heads.Poisson())
+_HEADS: tuple[heads.Head, ...] = (heads.Normal(), heads.Bernoulli(), heads.Categorical(), heads.Poisson())
 _TARGETS = (
     normal(40, 3, seed=2),
     (normal(40, 3, seed=2) > 0).astype(float),
@@ -94,6 +94,26 @@ _TARGETS = (
     np.arange(120.0).reshape(40, 3) % 4,
 )
 _W33, _B3 = normal(3, 3), normal(3)
+
+
+def _gradient(head: heads.Head, t: Array) -> Part:
+    return Part(
+        "gradient",
+        f"the gradient of the {type(head).__name__} head, against differences",
+        lambda program: program.gradient(head, _W33, _B3, _X3, t),
+        expected=lambda plain: by_differences(lambda W, b: head.loss(_X3 @ W + b, t).sum() / len(t), _W33, _B3),
+        tolerance=1e-6,
+        by="by differences of the loss",
+    )
+
+
+def _epochs(head: heads.Head, t: Array) -> Part:
+    return Part(
+        "fit",
+        f"three epochs of the {type(head).__name__} head",
+        lambda program: program.fit(head, _X3, t, epochs=3, batch_size=16),
+    )
+
 
 _ONE_GRADIENT = Assignment(
     name="one-gradient",
@@ -114,27 +134,8 @@ _ONE_GRADIENT = Assignment(
     """,
     imports=("from linnet.learn import data",),
     parts=(
-        *(
-            Part(
-                "gradient",
-                f"the gradient of the {type(head).__name__} head, against differences",
-                lambda program, head=head, t=t: program.gradient(head, _W33, _B3, _X3, t),
-                expected=lambda plain, head=head, t=t: by_differences(
-                    lambda W, b: head.loss(_X3 @ W + b, t).sum() / len(t), _W33, _B3
-                ),
-                tolerance=1e-6,
-                by="by differences of the loss",
-            )
-            for head, t in zip(_HEADS, _TARGETS, strict=True)
-        ),
-        *(
-            Part(
-                "fit",
-                f"three epochs of the {type(head).__name__} head",
-                lambda program, head=head, t=t: program.fit(head, _X3, t, epochs=3, batch_size=16),
-            )
-            for head, t in zip(_HEADS, _TARGETS, strict=True)
-        ),
+        *map(_gradient, _HEADS, _TARGETS),
+        *map(_epochs, _HEADS, _TARGETS),
     ),
     mistakes=(
         Mistake(

@@ -185,6 +185,17 @@ def _slopes(plain: Any) -> list[Array]:
     return by_differences(lambda *weights: plain.loss(list(weights), *_DIGITS), *_WEIGHTS)
 
 
+def _slope(place: int, name: str) -> Part:
+    return Part(
+        "backward",
+        f"{name}, against differences",
+        lambda program: program.backward(_WEIGHTS, *_DIGITS)[place],
+        expected=lambda plain: _slopes(plain)[place],
+        tolerance=1e-6,
+        by="by differences of the loss",
+    )
+
+
 _BACKWARD = Assignment(
     name="backpropagation",
     title="Backpropagation through one hidden layer",
@@ -207,17 +218,10 @@ _BACKWARD = Assignment(
         Part(
             "backward", "shapes", lambda program: [list(slope.shape) for slope in program.backward(_WEIGHTS, *_DIGITS)]
         ),
-        *(
-            Part(
-                "backward",
-                f"{name}, against differences",
-                lambda program, place=place: program.backward(_WEIGHTS, *_DIGITS)[place],
-                expected=lambda plain, place=place: _slopes(plain)[place],
-                tolerance=1e-6,
-                by="by differences of the loss",
-            )
-            for place, name in ((3, "dE/db_y"), (2, "dE/dW_y"), (1, "dE/db_h"), (0, "dE/dW_h"))
-        ),
+        _slope(3, "dE/db_y"),
+        _slope(2, "dE/dW_y"),
+        _slope(1, "dE/db_h"),
+        _slope(0, "dE/dW_h"),
     ),
     mistakes=(
         Mistake(

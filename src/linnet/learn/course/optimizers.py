@@ -1,18 +1,23 @@
 """Optimizers."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from linnet.learn.assignment import Assignment, Mistake, Part
 from linnet.learn.course.samples import Array, normal
 
 
-def _steps(program: Any, name: str, count: int = 3, **parameters: float) -> list[Array]:
+def _steps(program: Any, name: str, count: int = 3, **parameters: Any) -> list[Array]:
     """Where an optimizer goes: from one place, with gradients that change."""
     optimizer, theta, way = getattr(program, name)(**parameters), normal(4), []
     for k in range(count):
         theta = optimizer.step(theta, normal(4, seed=20 + k))
         way.append(theta)
     return way
+
+
+def _part(name: str, what: str, count: int, more: Mapping[str, Any]) -> Part:
+    return Part(f"{name}.step", what, lambda program: _steps(program, name, count, **more))
 
 
 _OPTIMIZERS = Assignment(
@@ -34,11 +39,7 @@ _OPTIMIZERS = Assignment(
             print(f"{type(optimizer).__name__:9} is at {theta.round(4)} after 100 steps; the minimum is at 0")
     """,
     parts=tuple(
-        Part(
-            f"{name}.step",
-            what,
-            lambda program, name=name, count=count, more=more: _steps(program, name, count, **more),
-        )
+        _part(name, what, count, more)
         for name, more in (
             ("Momentum", {}),
             ("Nesterov", {}),

@@ -9,18 +9,18 @@ from linnet.learn.course.samples import Array, normal, rows_of
 
 _LEARN = '''
 def learn(x, t):
-    """A binary classifier by least squares: returns a score function, above 0 for t = 1."""
+    """A binary classifier by ridge regression: returns a score function, above 0 for t = 1."""
     x1 = np.hstack([x, np.ones((len(x), 1))])
-    w = np.linalg.lstsq(x1, 2 * t - 1, rcond=None)[0]
+    w = np.linalg.solve(x1.T @ x1 + np.eye(x1.shape[1]), x1.T @ (2 * t - 1))
     return lambda new: new @ w[:-1] + w[-1]
 
 '''
 
 
 def learn(x: Array, t: Array) -> Any:
-    """A binary classifier by least squares, which also shows what it was asked: see `_asked`."""
+    """A binary classifier by ridge regression, as in the programs."""
     x1 = np.hstack([x, np.ones((len(x), 1))])
-    w = np.linalg.lstsq(x1, 2 * t - 1, rcond=None)[0]
+    w = np.linalg.solve(x1.T @ x1 + np.eye(x1.shape[1]), x1.T @ (2 * t - 1))
     return lambda new: new @ w[:-1] + w[-1]
 
 

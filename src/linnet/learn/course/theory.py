@@ -1,9 +1,11 @@
 """Theory: maximum entropy and universal approximation."""
 
+from typing import Any
+
 import numpy as np
 
 from linnet.learn.assignment import Assignment, Mistake, Part
-from linnet.learn.course.samples import rows_of
+from linnet.learn.course.samples import Array, rows_of
 
 _DIE = np.arange(1.0, 7)[:, None]
 _FLOWERS = rows_of("flowers", 0, 60)
@@ -88,11 +90,11 @@ _BREAKS = np.linspace(-3, 3, 13)
 _AT = np.linspace(-3, 3, 50)[:, None]
 
 
-def _bend(x: np.ndarray) -> np.ndarray:
+def _bend(x: Array) -> Any:
     return np.sin(x) + x / 4
 
 
-def _sigma(z: np.ndarray) -> np.ndarray:
+def _sigma(z: Array) -> Any:
     return 1 / (1 + np.exp(-np.clip(z, -500, 500)))
 
 
