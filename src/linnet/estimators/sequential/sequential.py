@@ -16,9 +16,10 @@ from linnet.errors import ConfigError, DataError, FitError, warn
 from linnet.estimators.sequential.base import DTYPE, SequentialModel
 from linnet.evaluate.metrics import as_metrics
 from linnet.fit.loop.progress import Verbose, check_verbose, follow
+from linnet.fit.loop.steps import Slice, Step, wants_steps
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
-from linnet.fit.loop.training import Epoch, Plan, Slice, Training
+from linnet.fit.loop.training import Epoch, Plan, Training
 from linnet.fit.objective import NetworkObjective, penalty, predict
 from linnet.registry import saved
 
@@ -120,16 +121,28 @@ class Sequential(SequentialModel):
             )
         return result
 
-    def fit_stream(self, x: object, y: object, **options: Any) -> Iterator[Epoch]:
+    @overload
+    def fit_stream(
+        self, x: object, y: object, *, every: Literal["epoch"] = "epoch", **options: Any
+    ) -> Iterator[Epoch]: ...
+
+    @overload
+    def fit_stream(self, x: object, y: object, *, every: Literal["step"], **options: Any) -> Iterator[Step | Epoch]: ...
+
+    def fit_stream(self, x: object, y: object, *, every: str = "epoch", **options: Any) -> Iterator[Step | Epoch]:
         """Train as `fit` does, with the same options, yielding each epoch's record as it comes.
 
-        Leaving the loop early ends the training, as does Ctrl-C, which is passed on; the model keeps what it learned.
+        With `every="step"` each step has a record, too: its rows, learning rate, loss, gradient, and the parameters
+        before and after it. The training is the same to the last bit, and takes about twice the time. Leaving the loop
+        early ends the training, as does Ctrl-C, which is passed on; the model keeps what it learned.
         """
+        every_step = wants_steps(every)
         training = self._training(x, y, **options)  # now, so that errors come before the first record is asked for
+        training.every_step = every_step
 
-        def records() -> Iterator[Epoch]:
+        def records() -> Iterator[Step | Epoch]:
             for record in self._follow(training):
-                if isinstance(record, Epoch):
+                if isinstance(record, Epoch | Step):
                     yield record
             if training.interrupted:
                 raise KeyboardInterrupt
