@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linnet import SGD, Adam, Dense, Dropout, MLPClassifier, MLPRegressor, Sequential
+from linnet import SGD, Adam, Dense, Dropout, MLPClassifier, MLPRegressor, Perceptron, Sequential
 from linnet.errors import ConfigError
 from linnet.fit.loop.steps import Step
 from linnet.fit.loop.training import Epoch
@@ -56,8 +56,8 @@ def test_loss_and_gradient_are_those_of_the_plain_network_on_the_rows_of_the_ste
     from linnet.plain.activations import ACTIVATIONS
     from linnet.plain.heads import Categorical
     from linnet.plain.mlp import MLP
-
-    plain = MLP([4, 6, 3], [ACTIVATIONS["tanh"], ACTIVATIONS["identity"]], Categorical(), l2=[0.2, 0.0])  # Keras has no half
+    # Keras' penalty has no half
+    plain = MLP([4, 6, 3], [ACTIVATIONS["tanh"], ACTIVATIONS["identity"]], Categorical(), l2=[0.2, 0.0])
     for step in network(Adam(0.05), l2=0.1).fit_stream(X, Y, every="step", epochs=2, batch_size=20):
         if isinstance(step, Step):
             x, t, w = X[step.rows].astype(float), np.eye(3)[Y[step.rows]], np.full(len(step.rows), 1 / len(step.rows))
@@ -108,6 +108,33 @@ def test_leaving_the_loop_in_the_middle_of_an_epoch_keeps_what_was_learned_befor
     one = network(SGD(0.1))
     one.fit(X, Y, epochs=1, batch_size=32, verbose=0)
     assert all(map(np.array_equal, model.get_weights(), one.get_weights()))
+
+
+def test_steps_of_the_perceptron_are_its_rule() -> None:
+    model, other = Perceptron(max_iter=5), Perceptron(max_iter=5)
+    labels = (Y > 0).astype(int)
+    steps = [step for step in model.fit_stream(X, labels, every="step") if isinstance(step, Step)]
+    assert np.array_equal(model.coef_, other.fit(X, labels).coef_)
+    for step in steps:
+        (row,), (w, b) = step.rows, step.blocks("before")[0]
+        t = 1 if labels[row] else -1
+        wrong = t * (X[row] @ w[:, 0] + b[0]) <= 0
+        assert np.allclose(step.after[:-1] - step.before[:-1], t * X[row] * wrong)
+        assert step.loss >= 0
+
+
+def test_a_perceptron_left_early_keeps_whole_epochs_and_a_failed_one_stays() -> None:
+    labels = RNG.integers(2, size=90)
+    model = Perceptron(max_iter=5)
+    for record in model.fit_stream(X, labels):
+        if record.epoch == 2:
+            break
+    assert model.n_iter_ == 2
+    assert np.array_equal(model.coef_, Perceptron(max_iter=2).fit(X, labels).coef_)
+    kept = model.coef_
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((4, 4), np.nan), [0, 1, 0, 1])
+    assert model.coef_ is kept
 
 
 def test_every_is_epoch_or_step_and_for_one_network() -> None:

@@ -96,7 +96,7 @@ class StepRecorder:
     """Records the steps of an epoch beside the trainer that takes them, which is not changed.
 
     The core applies gradients while it sums them, and keeps none. So a second trainer takes each step, too, with the
-    same rows and dropout masks: by momentum at rate 1 and from rest, so that its velocity afterwards is minus the gradient.
+    same rows and dropout masks: by momentum at rate 1 and from rest, so that its velocity is minus the gradient.
     """
 
     def __init__(self, training: "Training", epoch: int, rates: NDArray[np.float64]) -> None:
