@@ -13,7 +13,8 @@ from linnet.data.rows import Rows
 from linnet.fit.loop import training as loop
 from linnet.fit.loop.optimizers import SGD, Adam
 from linnet.fit.loop.schedules import Cosine, ExponentialDecay
-from linnet.fit.loop.training import OptimizerState, Plan, Slice, Training
+from linnet.fit.loop.steps import Slice
+from linnet.fit.loop.training import OptimizerState, Plan, Training
 from linnet.fit.objective import NetworkObjective
 from linnet.model.network import Network
 

@@ -8,7 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from linnet.fit.loop.optimizers import SGD
-from linnet.fit.loop.training import ONE_STEP, Plan, Training
+from linnet.fit.loop.steps import ONE_STEP
+from linnet.fit.loop.training import Plan, Training
 from linnet.plain import graph as plain_graph
 from linnet.plain import mlp, one_hidden_layer, optimizers
 from linnet.plain.activations import ACTIVATIONS

@@ -17,6 +17,7 @@ from linnet.cli.demo import demo
 from linnet.cli.evaluate import evaluate
 from linnet.cli.export import export
 from linnet.cli.inspect import inspect
+from linnet.cli.learn import learn
 from linnet.cli.options import in_options
 from linnet.cli.play import play
 from linnet.cli.predict import predict
@@ -37,6 +38,7 @@ app.command()(play)
 app.command()(predict)
 app.command()(report)
 app.command()(train)
+app.add_typer(learn, name="learn")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,8 +1,9 @@
 """Rosenblatt's perceptron: the mistake-driven update, one row at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from linnet.estimators.linear.settings import check_gaps
 from linnet.evaluate.metric import NamedMetric
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.progress import Verbose, check_verbose, follow
+from linnet.fit.loop.steps import Slice, Step, wants_steps
 from linnet.fit.loop.training import Epoch, Plan, Training
 from linnet.fit.solvers.products import linear_output
 from linnet.heads import Perceptron as PerceptronHead
@@ -88,7 +90,9 @@ class Perceptron(HasCoefficients, Classifier):
         The number of epochs.
     """
 
+    classes_: NDArray[Any]
     mistakes_: list[int]
+    n_iter_: int
     _file_types: ClassVar[Mapping[str, Any]] = {"mistakes_": list[int], "n_iter_": int, "_encoder": Encoder}
 
     def __init__(
@@ -131,14 +135,29 @@ class Perceptron(HasCoefficients, Classifier):
         self
             The fitted model.
         """
-        before = dict(self.__dict__)
-        try:
-            return self._fit(X, y)
-        except BaseException:
-            self.__dict__ = before
-            raise
+        made, training = self._prepared(X, y)
+        for _ in follow(self._records(made, training), training.plan.epochs, self.verbose):
+            pass
+        return self
 
-    def _fit(self, X: object, y: object) -> Self:
+    @overload
+    def fit_stream(self, X: object, y: object, *, every: Literal["epoch"] = "epoch") -> Iterator[Epoch]: ...
+
+    @overload
+    def fit_stream(self, X: object, y: object, *, every: Literal["step"]) -> Iterator[Step | Epoch]: ...
+
+    def fit_stream(self, X: object, y: object, *, every: str = "epoch") -> Iterator[Step | Epoch]:
+        """Fit, yielding each epoch's record as it comes, and with `every="step"` that of each row, too.
+
+        Leaving the loop ends the training; the model keeps what it learned in whole epochs.
+        """
+        every_step = wants_steps(every)
+        made, training = self._prepared(X, y)  # now, so that errors come before the first record
+        training.every_step = every_step
+        return (record for record in self._records(made, training) if isinstance(record, Epoch | Step))
+
+    def _prepared(self, X: object, y: object) -> tuple[Self, Training]:
+        """Return a copy of the model that knows the table and its classes, and the run that is to train it."""
         shuffle, _ = (check_flag(getattr(self, name), name) for name in ("shuffle", "warm_start"))
         with_bias = check_flag(self.fit_intercept, "fit_intercept")
         epochs = check_whole(self.max_iter, "max_iter", at_least=1)
@@ -147,13 +166,15 @@ class Perceptron(HasCoefficients, Classifier):
         if y is None:
             raise DataError("Perceptron requires y to be passed, but the target y is None")
         check_gaps(self.gaps)
-        self._encoder, columns = Encoder.learn(X, gaps="fill" if self.gaps == "fill" else "refuse")
-        check_form(self, X, reset=True)
-        self.classes_, labels = class_numbers(y, len(columns))
-        count = len(self.classes_)
+        made = copy(self)
+        made._encoder, columns = Encoder.learn(X, gaps="fill" if self.gaps == "fill" else "refuse")
+        check_form(made, X, reset=True)
+        made.classes_, labels = class_numbers(y, len(columns))
+        made.mistakes_ = []
+        count = len(made.classes_)
         weights = None
         if self.class_weight is not None:
-            weights = class_weights(self.class_weight, self.classes_, labels)[labels]
+            weights = class_weights(self.class_weight, made.classes_, labels)[labels]
         if count == 2:
             rows = Rows(columns, values=np.where(labels == 1, 1.0, -1.0)[:, None], weights=weights)
         else:
@@ -177,21 +198,31 @@ class Perceptron(HasCoefficients, Classifier):
             block.weights[:], biases = self._parameters()
             if self.fit_intercept:
                 block.biases[:] = biases
-        training = Training(network, theta, rows.computed_in("float64"), plan)
-        self.mistakes_ = []
-        for record in follow(training.records(), epochs, self.verbose):
-            if not isinstance(record, Epoch):
-                continue
-            self.mistakes_.append(int(record.numbers["mistakes"]))
-            if self.mistakes_[-1] == 0:
-                break
+        return made, Training(network, theta, rows.computed_in("float64"), plan)
+
+    def _records(self, made: Self, training: Training) -> Iterator[Slice | Epoch]:
+        """The run's records; the model becomes the one that was made with each epoch, and what it was if that fails."""
+        before = self.__dict__
+        try:
+            for record in training.records():
+                if isinstance(record, Epoch):
+                    made.mistakes_.append(int(record.numbers["mistakes"]))
+                    block = training.network.blocks(training.theta)[0]
+                    made.coef_ = np.ascontiguousarray(block.weights[made._encoder.order()].T)
+                    made.intercept_ = block.biases.copy()
+                    made.n_iter_ = len(made.mistakes_)
+                    self.__dict__ = dict(made.__dict__)
+                yield record
+                if made.mistakes_ and made.mistakes_[-1] == 0:
+                    return
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self.__dict__ = before
+            raise
         if training.interrupted:
+            self.__dict__ = before
             raise KeyboardInterrupt
-        block = network.blocks(training.theta)[0]
-        self.coef_ = np.ascontiguousarray(block.weights[self._encoder.order()].T)
-        self.intercept_ = block.biases.copy()
-        self.n_iter_ = len(self.mistakes_)
-        return self
 
     def _seed(self) -> int:
         seed = 0 if self.random_state is None else self.random_state

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         log_loss,
     )
     from linnet.evaluate.rates import Rates, means_table
+    from linnet.evaluate.regions import plot_regions
     from linnet.evaluate.reports import Report, report
     from linnet.evaluate.scores import (
         accuracy_score,
@@ -110,6 +111,7 @@ __all__ = [
     "mean_cost",
     "means_table",
     "metric_named",
+    "plot_regions",
     "pr_auc_score",
     "precision_recall_curve",
     "precision_recall_fscore_support",
@@ -153,6 +155,7 @@ _NAMES = {  # by the file they live in
         "log_loss",
     ),
     "rates": ("Rates", "means_table"),
+    "regions": ("plot_regions",),
     "reports": ("Report", "report"),
     "scores": (
         "accuracy_score",

@@ -13,9 +13,20 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+def predict(w: Array, b: float, x: Array) -> Array:
+    """Return y = x w + b, one number per row."""
+    return x @ w + b
+
+
 def loss(w: Array, b: float, x: Array, t: Array) -> float:
     """Return half the mean squared error."""
-    return float(((x @ w + b - t) ** 2).mean() / 2)
+    return float(((predict(w, b, x) - t) ** 2).mean() / 2)
+
+
+def gradient(w: Array, b: float, x: Array, t: Array) -> tuple[Array, float]:
+    """Return dE/dw and dE/db, the means over the rows of (y - t) x and of y - t."""
+    delta = predict(w, b, x) - t
+    return x.T @ delta / len(x), float(delta.mean())
 
 
 def closed_form(x: Array, t: Array) -> tuple[Array, float]:
@@ -42,8 +53,7 @@ def gradient_descent(
         order = rng.permutation(N)
         for start in range(0, N, B):
             rows = order[start : start + B]
-            delta = x[rows] @ w + b - t[rows]  # y - t
-            w = w - eta * x[rows].T @ delta / len(rows)
-            b = b - eta * float(delta.mean())
+            dw, db = gradient(w, b, x[rows], t[rows])
+            w, b = w - eta * dw, b - eta * db
             path.append((w, b))
     return w, b, path

@@ -19,6 +19,12 @@ def loss(w: Array, b: float, x: Array, t: Array) -> float:
     return float((np.exp(z) - t * z).mean())
 
 
+def gradient(w: Array, b: float, x: Array, t: Array) -> tuple[Array, float]:
+    """Return dE/dw and dE/db, the means over the rows of (y - t) x and of y - t."""
+    delta = np.exp(x @ w + b) - t
+    return x.T @ delta / len(x), float(delta.mean())
+
+
 def fit(
     x: Array,
     t: Array,
@@ -46,9 +52,8 @@ def fit(
         order = rng.choice(N, N, replace=with_replacement)
         for start in range(0, N, batch_size):
             rows = order[start : start + batch_size]
-            delta = np.exp(x[rows] @ w + b) - t[rows]  # y - t
-            w = w - eta * x[rows].T @ delta / len(rows)
-            b = b - eta * float(delta.mean())
+            dw, db = gradient(w, b, x[rows], t[rows])
+            w, b = w - eta * dw, b - eta * db
         now = loss(w, b, *(dev or (x, t)))
         waited = 0 if now < best - tolerance else waited + 1
         if now < best:

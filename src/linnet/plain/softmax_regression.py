@@ -27,6 +27,15 @@ def loss(W: Array, b: Array, x: Array, t: Array) -> float:
     return float((np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(t)), t]).mean())
 
 
+def gradient(W: Array, b: Array, x: Array, t: Array) -> tuple[Array, Array]:
+    """Return dE/dW and dE/db: the mean over the rows of x' (p - 1_t), and of p - 1_t.
+
+    Column k of dE/dW is the mean of p_k x over rows of other classes, and of (p_k - 1) x over rows of class k.
+    """
+    delta = softmax(x @ W + b) - np.eye(W.shape[1])[t]
+    return x.T @ delta / len(x), delta.mean(axis=0)
+
+
 def predict(W: Array, b: Array, x: Array) -> Array:
     """Return the most probable class of each row. The region of a class is convex."""
     return (x @ W + b).argmax(axis=1)
@@ -80,9 +89,8 @@ def fit(
         order = rng.choice(N, N, replace=with_replacement)
         for start in range(0, N, batch_size):
             rows = order[start : start + batch_size]
-            delta = softmax(x[rows] @ W + b) - np.eye(K)[t[rows]]  # p - 1_t
-            W = W - eta * x[rows].T @ delta / len(rows)
-            b = b - eta * delta.mean(axis=0)
+            dW, db = gradient(W, b, x[rows], t[rows])
+            W, b = W - eta * dW, b - eta * db
         now = loss(W, b, *(dev or (x, t)))
         waited = 0 if now < best - tolerance else waited + 1
         if now < best:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_number
 from linnet.errors import ConfigError, FitError, hearing
-from linnet.fit.loop.training import ONE_STEP, Epoch, OptimizerState, Slice, Training
+from linnet.fit.loop.steps import ONE_STEP, Slice
+from linnet.fit.loop.training import Epoch, OptimizerState, Training
 from linnet.heads import Head
 from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make

@@ -10,8 +10,9 @@ from linnet.errors import ConfigError, FitError
 from linnet.fit.loop import training as loop
 from linnet.fit.loop.optimizers import SGD, Adam, Optimizer
 from linnet.fit.loop.schedules import ExponentialDecay
+from linnet.fit.loop.steps import ONE_STEP, Slice
 from linnet.fit.loop.stopping import EarlyStopping
-from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Slice, Training
+from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Training
 from linnet.heads import Normal
 from linnet.model.network import Layer, Network
 
@@ -72,7 +73,7 @@ def test_a_run_can_go_step_by_step_and_be_looked_at_inside_an_epoch() -> None:
     for _ in whole:
         pass
     stepped = Training(LINE, np.zeros(2), rows, plan)
-    stepped.slice_seconds = loop.ONE_STEP
+    stepped.slice_seconds = ONE_STEP
     seen = [stepped.now()[0] for _ in stepped.records()]
     assert len(seen) == 10
     assert all(before < after for before, after in pairwise(seen))

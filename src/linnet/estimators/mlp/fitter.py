@@ -21,9 +21,10 @@ from linnet.fit.full_batch import FullBatch, minimise
 from linnet.fit.loop.ensemble import Ensemble
 from linnet.fit.loop.progress import follow, watching
 from linnet.fit.loop.schedules import Cosine
+from linnet.fit.loop.steps import Slice
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau
-from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Slice, Training
+from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Training
 from linnet.fit.objective import NetworkObjective
 from linnet.heads import Floats
 from linnet.model.initialise import initial_theta

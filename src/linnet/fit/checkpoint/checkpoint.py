@@ -40,9 +40,10 @@ from linnet.fit.checkpoint.fingerprint import (
     with_new_settings,
 )
 from linnet.fit.loop.ensemble import Ensemble
+from linnet.fit.loop.steps import Slice
 from linnet.fit.loop.stop_reason import StopReason
 from linnet.fit.loop.stopping import Seen
-from linnet.fit.loop.training import Epoch, Memory, OptimizerState, Slice, Snapshot, Training
+from linnet.fit.loop.training import Epoch, Memory, OptimizerState, Snapshot, Training
 from linnet.registry import setting
 from linnet.untrusted import LONGEST_JSON, fits, header_text, parse_json, place_of, read_tensors, split_tensors
 

@@ -14,8 +14,9 @@ from time import perf_counter
 import numpy as np
 
 from linnet.config import usable_threads
+from linnet.fit.loop.steps import Slice
 from linnet.fit.loop.stop_reason import StopKind, StopReason
-from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Slice, Training
+from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Training
 from linnet.model.network import Theta
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from linnet.checks import is_name
 from linnet.errors import ConfigError
-from linnet.fit.loop.training import Epoch, Slice
+from linnet.fit.loop.steps import Slice
+from linnet.fit.loop.training import Epoch
 from linnet.fit.solvers.solution import Watch, ignore_progress
 
 if TYPE_CHECKING:

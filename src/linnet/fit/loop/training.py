@@ -14,6 +14,7 @@ from linnet.data.rows import Rows
 from linnet.data.table import Array
 from linnet.errors import FitError, Parameter
 from linnet.fit.loop.optimizers import Optimizer
+from linnet.fit.loop.steps import ONE_STEP, Slice, StepRecorder
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, Seen, Watch
 from linnet.fit.loop.threads import ThreadChoice, max_threads
@@ -23,7 +24,6 @@ from linnet.model.network import Network, Theta
 from linnet.registry import saved
 
 _SLICE_SECONDS = 0.05  # the time for which the core runs before Python can react to Ctrl-C
-ONE_STEP = -1.0  # as `slice_seconds`: a record after every step
 
 
 class EpochMetric(Protocol):
@@ -39,25 +39,6 @@ class EpochMetric(Protocol):
 
     def __call__(self, mean: Array, rows: Rows) -> float:
         """Return the value for predicted means (rows x outputs) and the rows, which have the targets."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A record inside an epoch.
-
-    Attributes
-    ----------
-    epoch : int
-        The number of the epoch, from 1.
-    step : int
-        The number of steps done.
-    steps : int
-        The number of steps in the epoch.
-    """
-
-    epoch: int
-    step: int
-    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +270,9 @@ class Training:
         Whether Ctrl-C ended it.
     slice_seconds : float
         The time between records inside an epoch. It may be set at any time and changes no result.
+    every_step : bool
+        Whether each step has a `Step` as its record. It may be set between epochs and changes no result, but takes the
+        time of a second training.
     """
 
     def __init__(
@@ -311,6 +295,7 @@ class Training:
         self.slice_seconds = _SLICE_SECONDS
         self.stop_reason = StopReason(StopKind.NOT_STARTED)
         self.interrupted = False
+        self.every_step = False
         self._state = replace(state) if state else OptimizerState()
         self._memory = memory.copy() if memory else Memory(first=self._state.epochs)
         greater = self._directions()
@@ -327,19 +312,29 @@ class Training:
 
     def _make_trainer(self, theta: Theta, arrays: Sequence[Theta], updates: int) -> None:
         """Build the core's trainer from a state, for the current head."""
-        plan, rows, network = self.plan, self.rows, self.fitted_network()
-        kind = core.TrainerF32 if theta.dtype == np.float32 else core.TrainerF64
-        batch = min(plan.batch_size, len(rows))
-        self._trainer = kind(network.to_core(), plan.optimizer.to_core(), batch, plan.seed, self._max_threads)
+        plan, network = self.plan, self.fitted_network()
+        self._trainer = self.make_trainer(plan.optimizer)
         self._trainer.write(0, theta)
         for index, array in enumerate(arrays):
             self._trainer.write(index + 1, array)
         self._trainer.updates = updates
-        scale = plan.loss_factor / self._unit(rows)
-        columns = as_columns(rows.x).to_core()
-        self._trainer.set_data(columns, rows.labels, rows.values, rows.weights, rows.offset, plan.shuffle, scale)
         self._trainer.set_fitted(self._fitted)
         self._objective = NetworkObjective(network, theta.dtype, plan.threads) if self.validation is not None else None
+
+    def make_trainer(self, optimizer: Optimizer) -> core.TrainerF32:
+        """Return a trainer of the network on the rows, without parameters so far."""
+        plan, rows = self.plan, self.rows
+        kind = core.TrainerF32 if self.theta.dtype == np.float32 else core.TrainerF64
+        batch = min(plan.batch_size, len(rows))
+        trainer = kind(self.fitted_network().to_core(), optimizer.to_core(), batch, plan.seed, self._max_threads)
+        columns = as_columns(rows.x).to_core()
+        trainer.set_data(columns, rows.labels, rows.values, rows.weights, rows.offset, plan.shuffle, self.scale)
+        return trainer
+
+    @property
+    def scale(self) -> float:
+        """The factor of a row's loss in the objective."""
+        return self.plan.loss_factor / self._unit(self.rows)
 
     def fitted_network(self) -> Network:
         """Return the network with the current parameter of its head, if that is estimated between epochs."""
@@ -450,19 +445,25 @@ class Training:
         trainer.begin_epoch(index)
         steps = trainer.steps
         rates = self.plan.optimizer.schedule.rates(index * steps, steps, steps) * self._state.slowdown
+        recorder = StepRecorder(self, index, rates) if self.every_step else None
         seen = 0
         while True:
             threads = self._threads.take()
             start = perf_counter()
             seconds = min(self.slice_seconds, _SLICE_SECONDS / 10) if self._threads.choosing else self.slice_seconds
+            if recorder is not None:
+                seconds = ONE_STEP
             progress = trainer.run(rates, seconds, threads)
             self._threads.record(threads, perf_counter() - start, progress.rows - seen)
             seen = progress.rows
             if progress.diverged:
                 raise self._diverged(f"the loss became non-finite at epoch {index + 1}, step {progress.step}")
+            if recorder is not None:
+                yield recorder.record(progress, threads)
             if progress.step == steps:
                 break
-            yield Slice(index + 1, progress.step, steps)
+            if recorder is None:
+                yield Slice(index + 1, progress.step, steps)
         if not trainer.finite():
             raise self._diverged(f"the parameters became non-finite in epoch {index + 1}")
         self.theta = _array(trainer, 0, self.theta)

@@ -1,0 +1,35 @@
+"""The course: chapters of assignments, in the order of the subject."""
+
+from functools import cache
+
+from linnet.errors import ConfigError, unknown_name
+from linnet.learn.assignment import Assignment, Chapter
+from linnet.learn.course import classes, deep, evaluation, glm, graph, linear, networks, optimizers, reductions, theory
+
+COURSE = (
+    Chapter("Linear regression", linear.ASSIGNMENTS),
+    Chapter("Two classes and many", classes.ASSIGNMENTS),
+    Chapter("Counts, likelihoods, one gradient for all", glm.ASSIGNMENTS),
+    Chapter("Networks", (*networks.ASSIGNMENTS, *optimizers.ASSIGNMENTS, *deep.ASSIGNMENTS, *graph.ASSIGNMENTS)),
+    Chapter("Many classes from two", reductions.ASSIGNMENTS),
+    Chapter("Evaluation", evaluation.ASSIGNMENTS),
+    Chapter("Theory", theory.ASSIGNMENTS),
+)
+
+
+@cache
+def _by_name() -> dict[str, Assignment]:
+    return {one.name: one for chapter in COURSE for one in chapter.assignments}
+
+
+def assignments() -> list[Assignment]:
+    """Return all assignments in order."""
+    return [*_by_name().values()]
+
+
+def find(name: str) -> Assignment:
+    """Return an assignment by its name, or that of its file."""
+    plain = name.removesuffix(".py").removesuffix(".ipynb").replace("_", "-").lower()
+    if plain not in _by_name():
+        raise ConfigError(unknown_name("assignment", name, _by_name()))
+    return _by_name()[plain]

@@ -1,0 +1,198 @@
+"""For teachers: a folder of submissions becomes a table, a page per student, and rows for a gradebook."""
+
+import ast
+import csv
+import io
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from linnet.errors import ConfigError, LinnetError
+from linnet.files import write_whole
+from linnet.learn.assignment import Assignment
+from linnet.learn.checking import check, read_program
+from linnet.learn.course import assignments
+from linnet.learn.program import Source
+
+_ENDS = (".py", ".ipynb")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # cells that a spreadsheet would run
+_STYLE = """:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:auto}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8rem .3rem 0;vertical-align:top;
+border-bottom:1px solid #8884}td.number,th.number{text-align:right;white-space:nowrap}pre{overflow-x:auto;padding:.8rem;
+border:1px solid #8884}.right{color:light-dark(#116329,#56d364)}.wrong,.to-write{color:light-dark(#a40e26,#ff7b72)}"""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A file that a student handed in."""
+
+    student: str
+    assignment: Assignment
+    path: Path
+
+
+@dataclass(frozen=True)
+class Line:
+    """A part of a submission, and what is to be said of it."""
+
+    what: str
+    status: str
+    explained: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Grade:
+    """How a submission did."""
+
+    assignment: str
+    right: int
+    parts: int
+    problem: str  # the first one
+    notes: Sequence[str]
+    lines: Sequence[Line]
+    text: str
+
+
+def submissions_in(folder: Path) -> list[Submission]:
+    """Find the programs in a folder, by student and in the order of the course.
+
+    A folder per student, of whatever name, holds files named after their assignments, also in folders of its own; or
+    files are called STUDENT_ASSIGNMENT.py.
+    """
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {folder}")
+    found = []
+    paths = [path for path in folder.rglob("*") if path.suffix in _ENDS and path.is_file() and path.name[0] != "."]
+    for path in sorted(paths):
+        for assignment in assignments():
+            stem = assignment.file.removesuffix(".py")
+            below = path.relative_to(folder)
+            if path.stem == stem and len(below.parts) > 1:
+                found.append(Submission(below.parts[0], assignment, path))
+            elif path.stem.endswith(f"_{stem}") and len(below.parts) == 1:
+                longer = [one for one in assignments() if path.stem.endswith(f"_{one.file.removesuffix('.py')}")]
+                if max(longer, key=lambda one: len(one.name)) is assignment:
+                    found.append(Submission(path.stem.removesuffix(f"_{stem}"), assignment, path))
+    if not found:
+        raise ConfigError(
+            f"no submissions in {folder}: it must have a folder per student with files such as softmax.py, or files "
+            "such as ada_softmax.py"
+        )
+    order = [one.name for one in assignments()]
+    return sorted(found, key=lambda one: (one.student, order.index(one.assignment.name)))
+
+
+def grade(submissions: Sequence[Submission], progress: Callable[[float], None]) -> dict[str, list[Grade]]:
+    """Check all submissions, as many at a time as there are cores. Return the grades by student."""
+    grades: dict[str, list[Grade]] = {one.student: [] for one in submissions}
+    known: dict[str, str] = {}  # who handed in a program first
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, (one, result) in enumerate(zip(submissions, pool.map(_checked, submissions), strict=True), 1):
+            notes = [*result.notes, *_same(one, result.text, known)]
+            grades[one.student].append(Grade(**{**vars(result), "notes": notes}))
+            progress(number / len(submissions))
+    return grades
+
+
+def _checked(one: Submission) -> Grade:
+    try:
+        text = read_program(one.path).text
+        report = check(one.path, one.assignment)
+    except (LinnetError, OSError) as error:
+        return Grade(one.assignment.name, 0, len(one.assignment.parts), str(error), (), (), "")
+    lines = [
+        Line(
+            "the file" if verdict.part is None else f"{verdict.part.of}: {verdict.part.what}",
+            verdict.status,
+            report.explained(verdict),
+        )
+        for verdict in report.verdicts
+    ]
+    first = report.first
+    problem = "" if first is None or first.part is None else f"{first.part.of}: "
+    problem += "" if first is None else " ".join(report.explained(first))
+    return Grade(one.assignment.name, report.right, report.parts, problem, report.notes, lines, text)
+
+
+def _same(one: Submission, text: str, known: dict[str, str]) -> list[str]:
+    """Notes on programs that are the same but for comments, layout and docstrings."""
+    shape = f"{one.assignment.name} {_shape(text)}"
+    if not text or shape == f"{one.assignment.name} {_shape(one.assignment.template)}":
+        return []
+    if _shape(text) == _shape(one.assignment.solution):
+        return ["it is the solution that linnet learn prints"]
+    first = known.setdefault(shape, one.student)
+    return [] if first == one.student else [f"it is the same program as that of {first}"]
+
+
+def _shape(text: str) -> str:
+    try:
+        source = Source.of(text)
+    except (SyntaxError, ValueError):
+        return text
+    for node in ast.walk(source.tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
+            first = body[0]
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                body[:1] = []
+    return ast.dump(source.tree)
+
+
+def write_csv(path: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
+    """Write a row per submission. Texts that a spreadsheet would take for a formula get an apostrophe in front."""
+    out = io.StringIO(newline="")
+    rows = csv.writer(out)
+    rows.writerow(["student", "assignment", "right", "parts", "share", "first problem", "notes"])
+    for student, results in grades.items():
+        for one in results:
+            share = f"{one.right / one.parts:.4f}"
+            cells = [student, one.assignment, one.right, one.parts, share, one.problem, "; ".join(one.notes)]
+            rows.writerow([f"'{cell}" if str(cell).startswith(_FORMULA) else cell for cell in cells])
+    write_whole(path, [out.getvalue().encode()])
+
+
+def write_pages(folder: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
+    """Write index.html with a table, and a page per student with what is to be said of each part."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {student: f"student-{number}.html" for number, student in enumerate(grades, 1)}
+    rows = "".join(
+        f'<tr><td><a href="{files[student]}">{escape(student)}</a></td><td>{escape(one.assignment)}</td>'
+        f'<td class="number">{one.right}/{one.parts}</td><td>{escape(" ".join([one.problem, *one.notes]))}</td></tr>'
+        for student, results in grades.items()
+        for one in results
+    )
+    head = '<tr><th>student</th><th>assignment</th><th class="number">right</th><th>first problem</th></tr>'
+    _write_page(folder / "index.html", "Submissions", f"<table>{head}{rows}</table>")
+    for student, results in grades.items():
+        _write_page(folder / files[student], student, "".join(map(_section, results)))
+
+
+def _section(one: Grade) -> str:
+    rows = "".join(
+        f'<tr><td class="{line.status.replace(" ", "-")}">{escape(line.status)}</td>'
+        f"<td>{'<br>'.join(map(escape, [line.what, *line.explained]))}</td></tr>"
+        for line in one.lines
+    )
+    notes = "".join(f"<p>Note: {escape(note)}</p>" for note in one.notes)
+    problem = "" if one.lines else f"<p>{escape(one.problem)}</p>"
+    program = f"<details><summary>the program</summary><pre>{escape(one.text)}</pre></details>" if one.text else ""
+    title = f"<h2>{escape(one.assignment)}: {one.right} of {one.parts}</h2>"
+    return f"{title}{problem}{notes}<table>{rows}</table>{program}"
+
+
+def _write_page(path: Path, title: str, body: str) -> None:
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
+    )
+    write_whole(path, [page.encode()])

@@ -1,0 +1,232 @@
+"""Compare the values of a student's program with those of the plain one, and say what differs first, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from linnet.learn.assignment import Assignment, Mistake, Part
+from linnet.learn.differences import difference
+from linnet.learn.program import Source, Submitted, module_of, still_blank
+from linnet.learn.sandbox import Outcome
+from linnet.learn.values import NoValue, from_json, to_json
+
+_VARIES = (
+    "two calls with the same arguments give different results: draw random numbers only from the seed or rng given"
+)
+
+
+class Status(StrEnum):
+    """How a part went."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    BLANK = "to write"
+    OPEN = "not checked yet"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be said of a part."""
+
+    part: Part | None  # None: of the program as a whole
+    status: Status
+    message: str = ""
+    recognised: bool = False  # one of the assignment's mistakes
+    line: int | None = None  # of the student's file, where the message is about one
+    code: str = ""  # that line
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found."""
+
+    assignment: Assignment
+    program: Submitted
+    verdicts: Sequence[Verdict]
+    printed: str = ""
+    isolated: bool = False
+    notes: Sequence[str] = ()
+
+    @property
+    def right(self) -> int:
+        """The number of parts that are right."""
+        return sum(verdict.status is Status.RIGHT for verdict in self.verdicts)
+
+    @property
+    def parts(self) -> int:
+        """The number of parts of the assignment."""
+        return len(self.assignment.parts)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all parts are right."""
+        return self.right == self.parts
+
+    @property
+    def first(self) -> Verdict | None:
+        """What to look at next: the first part that is not right."""
+        return next((verdict for verdict in self.verdicts if verdict.status is not Status.RIGHT), None)
+
+    def explained(self, verdict: Verdict) -> list[str]:
+        """Return the lines of a verdict's message, with the line of the program that it is about."""
+        place = "" if verdict.line is None else self.program.where(verdict.line)
+        code = f"{place}: {verdict.code}" if place and verdict.code else place
+        return [text for text in [*verdict.message.splitlines(), code] if text]
+
+
+def judge(assignment: Assignment, program: Submitted, source: Source, outcome: Outcome) -> Report:
+    """Judge what a program did. Parts behind the first that is not right stay open: they usually depend on it."""
+    verdicts: list[Verdict] = []
+    if outcome.failure is not None:
+        verdicts.append(_failure(outcome.failure))
+    blanks = still_blank(source)
+    for number, part in enumerate(assignment.parts):
+        if any(verdict.status is not Status.RIGHT for verdict in verdicts):
+            verdicts.append(Verdict(part, Status.OPEN))
+        else:
+            verdicts.append(_verdict(assignment, part, outcome.answers.get(number), outcome, source, blanks))
+    return Report(assignment, program, verdicts, outcome.printed, outcome.isolated, _notes(assignment, source))
+
+
+def _notes(assignment: Assignment, source: Source) -> list[str]:
+    """What a teacher may want to know of a program, whatever its numbers."""
+    given = assignment.template
+    lines = [line.strip() for line in source.text.splitlines() if "linnet" in line and "import" in line]
+    return [f"it has the line `{line}`, which the assignment does not" for line in lines if line not in given]
+
+
+def _failure(failure: dict[str, Any]) -> Verdict:
+    """The program could not be run at all."""
+    message = f"the file cannot be run: {failure.get('error')}: {failure.get('note')}"
+    return Verdict(None, Status.WRONG, message, line=_line(failure), code=_text(failure, "text"))
+
+
+def _line(answer: dict[str, Any]) -> int | None:
+    line = answer.get("line")
+    return line if type(line) is int else None
+
+
+def _text(answer: dict[str, Any], name: str) -> str:
+    text = answer.get(name)
+    return text if isinstance(text, str) else ""
+
+
+def _verdict(
+    assignment: Assignment,
+    part: Part,
+    answer: dict[str, Any] | None,
+    outcome: Outcome,
+    source: Source,
+    blanks: dict[str, int],
+) -> Verdict:
+    """Judge one part."""
+    definitions = source.definitions()
+    if part.of not in definitions:
+        kind = "method" if "." in part.of else "function"
+        message = (
+            f"there is no {kind} {part.of}: names and parameters must stay as they were in the file you started from"
+        )
+        return Verdict(part, Status.WRONG, message)
+    if part.of in blanks:
+        return Verdict(part, Status.BLANK, f"write {part.of}", line=blanks[part.of])
+    if answer is None:
+        return Verdict(part, Status.WRONG, _ended(part, outcome))
+    try:
+        value = _Error(answer) if "error" in answer else from_json(answer.get("value"))
+    except (ValueError, OverflowError, RecursionError):
+        return Verdict(part, Status.WRONG, "the program wrote where only the checker writes")
+    expected = _expected(assignment, part)
+    changed = _changed(answer, definitions)
+    if not isinstance(value, _Error):
+        found = difference(value, expected, part.tolerance, part.by)
+        if found is None and not changed and not answer.get("varies"):
+            return Verdict(part, Status.RIGHT)
+    if (mistake := _recognised(assignment, part, value)) is not None:
+        return Verdict(part, Status.WRONG, mistake.message, recognised=True)
+    if isinstance(value, _Error):
+        message = value.message
+    elif answer.get("varies"):
+        message = changed or _VARIES
+    else:
+        message = found or changed
+    if part.hint:
+        message += f"\n{part.hint}"
+    return Verdict(part, Status.WRONG, message, line=_line(answer), code=_text(answer, "text"))
+
+
+def _recognised(assignment: Assignment, part: Part, value: Any) -> Mistake | None:
+    """Return the mistake that gives this value here and, like the student's program, right ones in all parts before."""
+    for mistake in assignment.mistakes:
+        program = module_of(assignment.mistaken(mistake))
+        if _alike(value, _value(part, program, part.probe), part.tolerance) and not _is_right(
+            assignment, part, program
+        ):
+            before = assignment.parts[: assignment.parts.index(part)]
+            if all(_is_right(assignment, one, program) for one in before):
+                return mistake
+    return None
+
+
+def _is_right(assignment: Assignment, part: Part, program: Any) -> bool:
+    return _alike(_value(part, program, part.probe), _expected(assignment, part), part.tolerance)
+
+
+def _expected(assignment: Assignment, part: Part) -> Any:
+    return _value(part, assignment.right, part.expected or part.probe)
+
+
+def _ended(part: Part, outcome: Outcome) -> str:
+    """Why there is no answer for a part."""
+    match outcome.ended:
+        case "time":
+            return f"{part.of} takes too long, or never ends: is there a loop whose condition never becomes false?"
+        case "":
+            return "the program ended by itself before this part: is there a call of exit?"
+        case reason:
+            return f"the program was ended by {reason}, perhaps because it used too much memory"
+
+
+class _Error:
+    """An error in place of a value."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self.type, note = str(answer["error"]), str(answer.get("note", ""))
+        self.message = f"{self.type}: {note}"
+        if self.type == "no value":
+            self.message = f"it returns {note}, where numbers and arrays are expected"
+
+
+def _value(part: Part, program: Any, probe: Any) -> Any:
+    """What a program of our own answers, as it would arrive from a process."""
+    try:
+        with np.errstate(all="ignore"):
+            return from_json(to_json(probe(program)))
+    except NoValue as error:
+        return _Error({"error": "no value", "note": str(error)})
+    except Exception as error:  # a mistake may raise anything
+        return _Error({"error": type(error).__name__})
+
+
+def _alike(value: Any, other: Any, tolerance: float) -> bool:
+    """Whether two values, or errors, are the same."""
+    if isinstance(value, _Error) or isinstance(other, _Error):
+        return isinstance(value, _Error) and isinstance(other, _Error) and value.type == other.type
+    return difference(value, other, tolerance) is None
+
+
+def _changed(answer: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """Which argument of which function was changed in place, if any."""
+    entries = answer.get("changed")
+    for entry in entries if isinstance(entries, list) else []:
+        name, _, number = str(entry).partition(":")
+        if name in definitions and number.isdigit():
+            names = [one.arg for one in definitions[name].args.args]
+            argument = names[int(number)] if int(number) < len(names) else "an argument"
+            return (
+                f"{name} changes the array {argument} that it was given, so that it is changed for the caller, too. "
+                f"Make a new array: {argument} = {argument} - ..., not {argument} -= ..."
+            )
+    return ""

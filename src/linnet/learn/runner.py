@@ -1,0 +1,116 @@
+"""What runs in the process of a student's program: it puts an assignment's probes to it and writes down the values.
+
+A job is one line of JSON on standard input; each part's result is a line on standard output. Whatever the program
+prints itself goes to standard error. Nothing that is written here is trusted by the process that reads it.
+"""
+
+import ctypes
+import json
+import linecache
+import os
+import sys
+import traceback
+from contextlib import suppress
+from types import ModuleType
+from typing import Any, TextIO
+
+_NEW_USER, _NEW_NETWORK, _NEW_PROCESSES = 0x10000000, 0x40000000, 0x20000000  # of Linux' unshare
+_MAX_NOTE = 2000  # characters of a message
+
+
+def main() -> None:
+    """Run the job on standard input."""
+    job = json.loads(sys.stdin.readline())
+    out = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)
+    _limit(job["limits"])
+    _write(out, {"isolated": _isolate()})
+    run(job, out)
+    out.flush()
+    os._exit(0)  # threads and exit handlers of the program do not matter
+
+
+def _write(out: TextIO, record: dict[str, Any]) -> None:
+    out.write(json.dumps(record) + "\n")
+    out.flush()
+
+
+def _limit(limits: dict[str, int]) -> None:
+    """Bound processor time, memory and files, where the system can."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for name, value in limits.items():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+
+
+def _isolate() -> bool:
+    """Leave the network, and go on as the first process of a group that ends with it: was it possible?"""
+    if sys.platform != "linux":
+        return False
+    unshare = ctypes.CDLL(None, use_errno=True).unshare
+    if unshare(_NEW_USER | _NEW_NETWORK | _NEW_PROCESSES) and unshare(_NEW_NETWORK | _NEW_PROCESSES):
+        return False
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            os.kill(os.getpid(), os.WTERMSIG(status))
+        os._exit(os.waitstatus_to_exitcode(status))
+    return True
+
+
+def run(job: dict[str, Any], out: TextIO) -> None:
+    """Put the probes of an assignment to a program and write a line for each."""
+    import numpy as np
+
+    from linnet.learn.course import find
+
+    np.seterr(all="ignore")
+    text, name = job["text"], job["name"]
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # for tracebacks
+    module = ModuleType("program")
+    sys.modules["program"] = module  # which dataclasses and others look for
+    module.__file__ = name
+    try:
+        exec(compile(text, name, "exec"), module.__dict__)
+    except BaseException as error:
+        _write(out, {"part": None, **_error(error, name)})
+        return
+    for number, part in enumerate(find(job["assignment"]).parts):
+        _write(out, {"part": number, **_answer(part.probe, module, name)})
+
+
+def _answer(probe: Any, module: ModuleType, name: str) -> dict[str, Any]:
+    """What a probe returns, or how it fails; whether it varies; which function changed its arguments."""
+    from linnet.learn.values import NoValue, to_json
+    from linnet.learn.watched import Watched
+
+    try:
+        program = Watched(module)
+        value = to_json(probe(program))
+        if value != to_json(probe(Watched(module))):
+            return {"value": value, "changed": program.changed, "varies": True}
+        return {"value": value, "changed": program.changed}
+    except NoValue as error:
+        return {"error": "no value", "note": str(error)}
+    except BaseException as error:
+        return _error(error, name)
+
+
+def _error(error: BaseException, name: str) -> dict[str, Any]:
+    """The error with the last line of the student's program that led to it."""
+    line, text = None, ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == name:
+            line, text = frame.lineno, frame.line or ""
+    if isinstance(error, SyntaxError) and error.filename == name:
+        line, text = error.lineno, (error.text or "").strip()
+    note = str(error) or type(error).__name__
+    return {"error": type(error).__name__, "note": note[:_MAX_NOTE], "line": line, "text": text[:_MAX_NOTE]}
+
+
+if __name__ == "__main__":
+    main()
