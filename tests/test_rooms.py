@@ -2,6 +2,8 @@
 
 A private name may be used in the room that defines it. Where a name is defined in several rooms, each may use it:
 which object it is of cannot be read off the source.
+
+What is known about a distribution is in its head: no other room chooses by the name or the class of one.
 """
 
 import ast
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import linnet
+from linnet.heads import HEADS
 
 FOLDER = Path(linnet.__file__).parent
 FILES = sorted(FOLDER.rglob("*.py"))
@@ -27,6 +30,7 @@ PROTOCOL = {  # what files and graphs ask of an object, if it has it: see regist
 
 HOMONYMS = {  # constants that are so called in several files, for now; `plain` has everything twice on purpose
     *("HEADS", "ACTIVATIONS", "FUNCTIONS", "PRESETS", "DTYPE", "FEATURES"),
+    "ASSIGNMENTS",  # of each chapter of the course
 }
 
 
@@ -102,6 +106,59 @@ def test_what_is_private_is_found(line: str) -> None:
 )
 def test_what_is_its_own_is_not(line: str) -> None:
     assert not list(foreign_private_names(ast.parse(line)))
+
+
+HEAD_NAMES = {name for kind in HEADS.values() for name in (kind.family, *kind.losses, *kind.keras_losses)}
+HEAD_CLASSES = {kind.__name__ for kind in HEADS.values()}
+OF_HEADS = ("heads", "plain", "learn")  # plain programs, and the course about them, have functions by name
+
+
+def texts(node: ast.AST) -> set[str]:
+    return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+
+
+def choices_by_head(tree: ast.AST) -> Iterator[str]:
+    """Comparisons that ask which head it is, by its name or its class; an assertion chooses nothing."""
+    asserted = {each for node in ast.walk(tree) if isinstance(node, ast.Assert) for each in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            for side in (node.left, *node.comparators):
+                is_family = isinstance(side, ast.Attribute) and side.attr in ("family", "core_family")
+                is_name = isinstance(side, ast.Constant | ast.Tuple | ast.List | ast.Set) and texts(side) & HEAD_NAMES
+                if is_family or is_name:
+                    yield ast.unparse(node)
+        elif isinstance(node, ast.MatchValue) and texts(node) & HEAD_NAMES:
+            yield ast.unparse(node)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            names = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+            if names & HEAD_CLASSES and node not in asserted:
+                yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(FOLDER)) for path in FILES])
+def test_nothing_outside_heads_asks_which_head_it_is(path: Path) -> None:
+    assert room(path) in OF_HEADS or not list(choices_by_head(TREES[path]))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "head.family == other",
+        "kind.family in known",
+        "loss == 'poisson'",
+        "name in ('gamma', 'other')",
+        "isinstance(head, Poisson)",
+        "issubclass(kind, Normal | Laplace)",
+        "match head.family:\n    case 'gamma': pass",
+    ],
+)
+def test_a_choice_by_head_is_found(line: str) -> None:
+    assert list(choices_by_head(ast.parse(line)))
+
+
+@pytest.mark.parametrize("line", ["assert isinstance(head, Poisson)", "HEADS[family].title", "head.counts and task"])
+def test_a_fact_of_a_head_is_none(line: str) -> None:
+    assert not list(choices_by_head(ast.parse(line)))
 
 
 def test_a_constant_has_one_meaning() -> None:

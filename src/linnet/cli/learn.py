@@ -229,9 +229,11 @@ def _program(program: str) -> Path:
 
 
 def _print_report(console: "Console", path: Path, report: "Report") -> None:
+    from linnet.learn.judge import Status
+
     console.print(terminal.line(f"{path.name}: {report.assignment.title}", "bold"))
     width = max(len(status) for status in _STYLES)
-    closed = [verdict for verdict in report.verdicts if verdict.status != "not checked yet"]
+    closed = [verdict for verdict in report.verdicts if verdict.status is not Status.OPEN]
     for verdict in closed:
         what = "the file" if verdict.part is None else f"{verdict.part.of}: {verdict.part.what}"
         _print_row(console, f"  {verdict.status:<{width - 7}}  ", what, _STYLES[verdict.status])

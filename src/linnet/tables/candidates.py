@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.errors import ConfigError, Parameter
-from linnet.heads import HEADS, Head, NegativeBinomial, count_heads
+from linnet.heads import HEADS, Head, NegativeBinomial
 from linnet.registry import need, saved
 from linnet.tables.options import Options
 from linnet.tables.task import Task
@@ -177,13 +177,10 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
             found.append(replace(linear, from_file=True))
         heads: tuple[str, ...] = ()
         if task is Task.COUNTS:
-            by_head = count_regressors()
-            kinds = [kind for kind in count_heads() if kind.family in by_head]
-            for kind in kinds:
-                make = partial(by_head[kind.family], alpha=1e-4, **exact)
-                words = f"{kind.title} regression"
-                found.append(Candidate(kind.family, words, make, everything, from_file=True, head=kind.family))
-            heads = tuple(kind.family for kind in kinds)
+            for head, regressor in count_regressors().items():
+                make, words = partial(regressor, alpha=1e-4, **exact), f"{HEADS[head].title} regression"
+                found.append(Candidate(head, words, make, everything, from_file=True, head=head))
+            heads = tuple(count_regressors())
 
         def network(head: str = heads[0] if heads else "normal") -> MLPRegressor:
             return MLPRegressor(HEADS[head].losses[0], **net)

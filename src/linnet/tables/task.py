@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_name
 from linnet.errors import DataError
-from linnet.tables.kinds import Column, Word, is_time, known_numbers, text_numbers
+from linnet.tables.kinds import Column, is_time, known_numbers, text_numbers
+from linnet.words import Word
 
 
 class Task(Word):

@@ -11,6 +11,8 @@ import scipy.sparse
 import sklearn.linear_model as sk
 
 import linnet
+from linnet.errors import FormatError
+from linnet.fit.solvers.solution import Method
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(size=300)
@@ -59,6 +61,18 @@ def test_ridge_tells_its_solver() -> None:
     assert linnet.Ridge().fit(x[:3], Y[:3]).solver_ == "cholesky"
     assert linnet.Ridge(solver="lsqr").fit(x, Y).solver_ == "lbfgs"
     assert linnet.Ridge(positive=True).fit(x, Y).solver_ == "coordinate"
+
+
+def test_the_solver_is_a_word_of_an_enum_in_files_too(tmp_path: Path) -> None:
+    model = linnet.Ridge().fit(RNG.normal(size=(300, 4)), Y)
+    model.save(tmp_path / "model")
+    for each in (model, pickle.loads(pickle.dumps(model)), linnet.load(tmp_path / "model")):
+        assert each.solver_ is Method.CHOLESKY
+        assert (repr(each.solver_), str(each.solver_)) == ("'cholesky'", "cholesky")
+    model.solver_ = "guessed"  # type: ignore[assignment]
+    model.save(tmp_path / "model")
+    with pytest.raises(FormatError, match="guessed"):
+        linnet.load(tmp_path / "model")
 
 
 def test_coefficients_may_be_sparse(tmp_path: Path) -> None:

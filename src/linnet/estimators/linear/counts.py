@@ -12,7 +12,7 @@ from linnet.errors import FitWarning, warn
 from linnet.estimators.linear.glm import PenalisedRegressor
 from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.problem import Floats, Problem
-from linnet.heads import Head, NegativeBinomial, Poisson
+from linnet.heads import HEADS, Head, NegativeBinomial, Poisson
 from linnet.heads.negative_binomial import MIN_ALPHA, best_alpha_of
 from linnet.registry import saved
 
@@ -94,8 +94,9 @@ class CountRegressor(PenalisedRegressor):
 
 
 def count_regressors() -> dict[str, type[CountRegressor]]:
-    """Return the count regressors by the family of their head."""
-    return {kind()._head().family: kind for kind in CountRegressor.__subclasses__()}
+    """Return the count regressors by the family of their head, in the order of `count_heads`."""
+    found = {kind()._head().family: kind for kind in CountRegressor.__subclasses__()}
+    return {family: found[family] for family in HEADS if family in found}
 
 
 @saved

@@ -16,7 +16,7 @@ from linnet.estimators.linear.model import LinearModel
 from linnet.estimators.linear.settings import Penalties
 from linnet.fit.solvers.min_norm import gram, spectrum
 from linnet.fit.solvers.problem import Floats, Problem
-from linnet.fit.solvers.solution import Solution
+from linnet.fit.solvers.solution import Method, Solution
 from linnet.fit.solvers.sums import RowSource
 from linnet.heads import Normal
 from linnet.registry import need, saved
@@ -70,14 +70,16 @@ class Ridge(Regressor, LinearModel):
         The intercepts.
     n_iter_ : int
         The number of iterations.
-    solver_ : str
-        The solver that was used: "cholesky", "lbfgs", "sparse_cg", or "coordinate" with `positive=True`.
+    solver_ : Method
+        The solver that was used, an enum of words: "cholesky", "lbfgs", "sparse_cg", or "coordinate" with
+        `positive=True`.
     """
 
     alpha: float | ArrayLike
     positive: bool
     column_penalty: Penalties | None
     solver: str
+    solver_: Method
     max_iter: int | None
 
     def __init__(
@@ -150,8 +152,13 @@ class Ridge(Regressor, LinearModel):
         return self._fit(X, y, sample_weight, offset)
 
     def _accept(self, problem: Problem, solution: Solution) -> tuple[Floats, Floats]:
-        self.solver_ = str(solution.method)
+        self.solver_ = solution.method
         return super()._accept(problem, solution)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "solver_" in state:
+            self.solver_ = Method(state["solver_"])  # files have the word
 
     def _outputs(self) -> None:
         return None  # one per target

@@ -1,11 +1,12 @@
 """Why a training ended: a kind, which code compares, and text, which users read and files keep."""
 
 import re
-from enum import StrEnum
 from typing import Any, Self
 
+from linnet.words import Word
 
-class StopKind(StrEnum):
+
+class StopKind(Word):
     """The kinds of reasons to stop."""
 
     NOT_STARTED = "not started"

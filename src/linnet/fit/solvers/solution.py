@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linnet.words import Word
 
 Floats = NDArray[np.float64]
 Watch = Callable[[int, float, float], None]  # called with iteration, objective and estimated suboptimality
@@ -15,7 +16,7 @@ def ignore_progress(iteration: int, value: float, gap: float) -> None:
     """Ignore progress."""
 
 
-class Method(StrEnum):
+class Method(Word):
     """The method that solved a problem, by scikit-learn's names."""
 
     CHOLESKY = "cholesky"

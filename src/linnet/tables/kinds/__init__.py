@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from linnet.data.runs import Run, runs_of
-from linnet.tables.kinds.base import KINDS, Column, ColumnKind, Kind, Word
+from linnet.tables.kinds.base import KINDS, Column, ColumnKind, Kind
 from linnet.tables.kinds.boolean import Boolean
 from linnet.tables.kinds.category import OTHER, Category
 from linnet.tables.kinds.date import Date, text_dates
@@ -26,7 +26,6 @@ __all__ = [
     "ColumnKind",
     "Kind",
     "RawColumn",
-    "Word",
     "is_time",
     "judge",
     "judge_table",

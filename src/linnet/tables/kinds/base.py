@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from linnet.errors import ConfigError, DataError, Parameter
 from linnet.registry import need, saved
 from linnet.texts import Texts
+from linnet.words import Word
 
 if TYPE_CHECKING:
     from linnet.export.onnx.graph import Graph, Tensor
@@ -25,13 +25,6 @@ Levels = tuple[NDArray[Any], int]  # the code of each row's level, and how many 
 
 ENOUGH = 20  # rows for unique values to mean something
 MOST_BINS = 1 << 16  # columns of a text
-
-
-class Word(StrEnum):
-    """A choice of a few, which prints as its word and is written into files as that word."""
-
-    def __repr__(self) -> str:
-        return repr(self.value)
 
 
 class Kind(Word):
