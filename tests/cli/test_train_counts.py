@@ -182,8 +182,8 @@ def test_heads_of_counts_are_models_of_tables_by_themselves() -> None:
 
 DECLARED = """
 from dataclasses import dataclass
-from linnet.heads.base import registered
 from linnet.heads import NegativeBinomial
+from linnet.heads.registry import registered
 from linnet._native import core
 
 @registered

@@ -2,9 +2,8 @@
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -19,12 +18,13 @@ from linnet._sklearn import (
     takes_weights,
     weighed_if,
 )
-from linnet.checks import check_name, check_random, check_whole
+from linnet.checks import check_name, check_random
 from linnet.data.encoder import Encoder
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import Array
 from linnet.data.targets import as_weights
 from linnet.errors import ConfigError, DataError, LinnetError
+from linnet.estimators.folds import FORMS_OF_CV, folds
 from linnet.estimators.inputs import one_target
 from linnet.evaluate.curves import Cutoffs
 from linnet.evaluate.inputs import Floats, as_score_table, as_scores, index_of, plain, positive_label
@@ -61,15 +61,6 @@ def _spread(thresholds: Floats) -> dict[str, float]:
         "min": float(thresholds.min()),
         "max": float(thresholds.max()),
     }
-
-
-_CV = "a number of folds, a share of the rows, a splitter, pairs of (training, tuning) row indices, or 'prefit'"
-
-
-def _are_indices(rows: object) -> bool:
-    """Return whether a value can be row indices, or flags by row."""
-    array = np.asarray(rows) if isinstance(rows, list | tuple | range | np.ndarray) else np.empty((0, 0))
-    return array.ndim == 1 and (array.dtype.kind in "iub" or not len(array))
 
 
 @saved
@@ -211,7 +202,7 @@ class ThresholdClassifier(Classifier):
         tuning: list[tuple[Array, Array, Any]] = []  # scores, class indices, weights
         prefit = isinstance(self.cv, str)
         if prefit and self.cv != "prefit":
-            raise ConfigError(f"cv must be {_CV}, got {self.cv!r}")
+            raise ConfigError(f"cv must be {FORMS_OF_CV}, got {self.cv!r}")
         if prefit and eval_set is not None:
             raise ConfigError("cv='prefit' tunes on all rows of X and y: pass the rows of eval_set there")
         if prefit and fit_params:
@@ -231,7 +222,7 @@ class ThresholdClassifier(Classifier):
             tuning.append(self._scored(self.estimator_, eval_set[0], y_dev, weights))
         else:
             if not self._by_cost:
-                for train, test in self._splits(X, y, split_params):
+                for train, test in folds(self.cv, X, y, self.random_state, split_params):
                     fold_params = _check_method_params(X, params, train)
                     model = self._trained(_safe_indexing(X, train), y[train], fold_params)
                     test_weights = None if weights is None else weights[test]
@@ -282,34 +273,6 @@ class ThresholdClassifier(Classifier):
     @property
     def _by_cost(self) -> bool:
         return isinstance(self.objective_, Cost) and len(self.classes_) > 2
-
-    def _splits(self, X: Any, y: Array, params: dict[str, Any]) -> Iterator[tuple[Array, Array]]:
-        from sklearn.model_selection import StratifiedShuffleSplit, check_cv
-
-        cv = self.cv
-        if isinstance(cv, float) and 0 < cv < 1:
-            splitter = StratifiedShuffleSplit(1, test_size=cv, random_state=check_random(self.random_state))
-        else:
-            if isinstance(cv, Integral):
-                cv = check_whole(cv, "cv", at_least=2)
-            elif isinstance(cv, bytes) or not (cv is None or hasattr(cv, "split") or np.iterable(cv)):
-                raise ConfigError(f"cv must be {_CV}, got {cv!r}")
-            splitter = check_cv(cv, y=y, classifier=True)
-        has_splits = False
-        try:
-            for split in splitter.split(X, y, **params):
-                if not (isinstance(split, tuple | list) and len(split) == 2 and all(map(_are_indices, split))):
-                    raise ConfigError(f"cv must be {_CV}; one of its splits is {split!r}")
-                has_splits = True
-                yield split[0], split[1]
-            if not has_splits:
-                raise ConfigError(f"cv must be {_CV}; it has no splits: {cv!r}")
-        except LinnetError:
-            raise
-        except (TypeError, AttributeError) as error:
-            raise ConfigError(f"cv must be {_CV}, got {cv!r}: {error}") from None
-        except ValueError as error:  # such as a class with fewer rows than folds
-            raise DataError(f"the rows cannot be split by cv={self.cv!r}: {error}") from None
 
     def _trained(self, X: Any, y: Array, params: dict[str, Any]) -> Any:
         from sklearn.base import clone
@@ -383,8 +346,8 @@ class ThresholdClassifier(Classifier):
             raise DataError(
                 f"the rows for tuning have one class only, or lack a class: {self.objective_} cannot be tuned"
             )
-        folds = [found] if len(tuning) == 1 else [self._chosen(*fold) for fold in tuning]
-        self.fold_thresholds_ = np.array([[each.threshold if each else np.nan for each in fold] for fold in folds])
+        by_fold = [found] if len(tuning) == 1 else [self._chosen(*fold) for fold in tuning]
+        self.fold_thresholds_ = np.array([[each.threshold if each else np.nan for each in fold] for fold in by_fold])
         spreads = [_spread(column[~np.isnan(column)]) for column in self.fold_thresholds_.T]
         thresholds, values = [each.threshold for each in found if each], [each.value for each in found if each]
         single = len(self.classes_) == 2

@@ -33,8 +33,8 @@ draws, and its names and formulas in tables, reports and the playground. To add 
 file, and in the core a struct in core/heads/formulas.hpp and a line in core/heads/families.def.
 """
 
-from linnet.heads.base import HEADS, Head, count_heads, head_named, heads_by_loss, losses_with, weighted_sum
 from linnet.heads.base import Floats as Floats
+from linnet.heads.base import Head, weighted_sum
 from linnet.heads.base import LossFunction as LossFunction
 from linnet.heads.base import Targets as Targets
 from linnet.heads.bernoulli import Bernoulli
@@ -45,6 +45,7 @@ from linnet.heads.negative_binomial import NegativeBinomial
 from linnet.heads.normal import Normal
 from linnet.heads.perceptron import Perceptron
 from linnet.heads.poisson import Poisson
+from linnet.heads.registry import HEADS, count_heads, head_named, heads_by_loss, losses_with
 from linnet.heads.robust import Huber, Laplace, Quantile
 from linnet.heads.tweedie import Tweedie, TweedieIdentity, TweedieLog
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.heads.base import Floats, Head, Targets, registered
+from linnet.heads.base import Floats, Head, Targets
+from linnet.heads.registry import registered
 
 
 @registered

@@ -6,7 +6,8 @@ import numpy as np
 
 from linnet.errors import ConfigError
 from linnet.heads.activations import Activation
-from linnet.heads.base import Floats, Head, LossFunction, Targets, registered
+from linnet.heads.base import Floats, Head, LossFunction, Targets
+from linnet.heads.registry import registered
 
 
 @registered

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.heads.base import Floats, Targets, registered
+from linnet.heads.base import Floats, Targets
 from linnet.heads.power_variance import PowerVariance
+from linnet.heads.registry import registered
 
 
 @registered

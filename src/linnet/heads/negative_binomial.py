@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from linnet.checks import check_number, is_name
 from linnet.heads.activations import Activation
-from linnet.heads.base import Floats, Head, Targets, registered, weighted_sum
+from linnet.heads.base import Floats, Head, Targets, weighted_sum
 from linnet.heads.power_variance import half_deviance, largest_poisson
+from linnet.heads.registry import registered
 
 MIN_ALPHA = 1e-8  # below it the distribution is Poisson up to rounding
 _MAX_ALPHA = 1e8

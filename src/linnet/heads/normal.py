@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from linnet.heads.base import AnyActivation, Floats, Targets, registered
+from linnet.heads.base import AnyActivation, Floats, Targets
+from linnet.heads.registry import registered
 
 _TINY = np.finfo(np.float64).tiny
 

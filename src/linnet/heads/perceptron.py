@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.heads.base import Head, Targets, registered
+from linnet.heads.base import Head, Targets
+from linnet.heads.registry import registered
 
 
 @registered

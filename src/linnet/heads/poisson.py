@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linnet.heads.activations import Activation
-from linnet.heads.base import Floats, Head, Targets, registered
+from linnet.heads.base import Floats, Head, Targets
 from linnet.heads.power_variance import PowerVariance, half_deviance, largest_poisson
+from linnet.heads.registry import registered
 
 
 @registered

@@ -8,7 +8,8 @@ import numpy as np
 
 from linnet.checks import check_number
 from linnet.heads.activations import Activation
-from linnet.heads.base import AnyActivation, Floats, Head, registered
+from linnet.heads.base import AnyActivation, Floats, Head
+from linnet.heads.registry import registered
 
 _TINY = np.finfo(np.float64).tiny
 

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from linnet.checks import check_name
 from linnet.errors import ConfigError
 from linnet.heads.activations import Activation
-from linnet.heads.base import Floats, Head, Targets, registered
+from linnet.heads.base import Floats, Head, Targets
 from linnet.heads.gamma import Gamma
 from linnet.heads.normal import Normal
 from linnet.heads.poisson import Poisson
 from linnet.heads.power_variance import PowerVariance
+from linnet.heads.registry import registered
 
 
 @dataclass(frozen=True)

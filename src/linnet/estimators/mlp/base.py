@@ -1,5 +1,6 @@
 """The base class of network estimators: a fitter fits, and a predictor predicts."""
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
@@ -8,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet._sklearn import check_fitted, check_form, metadata
+from linnet._sklearn import Estimator, check_fitted, check_form, metadata
 from linnet.arrays import ArrayLike, Table, Targets
 from linnet.checks import check_random
 from linnet.data.columns import Columns
@@ -19,14 +20,16 @@ from linnet.data.tabular_encoder import TabularEncoder
 from linnet.errors import ConfigError, DataError, FitError, Parameter, unknown_name
 from linnet.estimators.inputs import shift_names
 from linnet.estimators.mlp.fitter import Fitted, Fitter, NetworkFitter, Recipe, solve
-from linnet.estimators.mlp.parameters import NetworkParameters
 from linnet.estimators.mlp.predictor import Predictor, shift
 from linnet.estimators.mlp.problem import Metrics, Problem, Start, check_weights, evaluation_rows, hold_out
-from linnet.estimators.mlp.settings import Settings
+from linnet.estimators.mlp.settings import Activations, Settings
 from linnet.estimators.mlp.targets import TargetSpec
 from linnet.evaluate.metrics import as_metrics, several_metrics
 from linnet.export.parameters import comparable, to_json
+from linnet.fit.checkpoint.checkpoint import Checkpoint
 from linnet.fit.full_batch import FullBatch
+from linnet.fit.loop.optimizers import Optimizer
+from linnet.fit.loop.schedules import Schedule
 from linnet.fit.loop.steps import Step, wants_steps
 from linnet.fit.loop.stop_reason import StopKind, StopReason
 from linnet.fit.loop.training import Epoch, OptimizerState
@@ -37,8 +40,32 @@ from linnet.untrusted import fits
 _OUTPUT_NAMES = {"sigmoid": "logistic", "exponential": "exp"}  # scikit-learn's names
 
 
-class NetworkEstimator(NetworkParameters):
+class NetworkEstimator(Estimator):
     """A network, or an ensemble of networks, with scikit-learn's attributes."""
+
+    # ---- the parameters that all have, which the docstring of each estimator explains ----
+
+    hidden_layer_sizes: int | Sequence[int] | str
+    activation: Activations
+    solver: str | Optimizer
+    alpha: float | str
+    l1: float
+    dropout: float | Sequence[float] | str
+    weight_decay: float | str
+    batch_size: int | str
+    learning_rate: str | Schedule
+    learning_rate_init: float | str
+    max_iter: int | str
+    n_iter_no_change: float | str
+    tol: float | str
+    validation_fraction: float | str
+    clip_norm: float | str | None
+    random_state: Any
+    verbose: int | bool
+    checkpoint: str | os.PathLike[str] | Checkpoint | None
+    threads: int | None
+
+    # ---- what a fit leaves ----
 
     coefs_: list[Array]
     intercepts_: list[Array]
