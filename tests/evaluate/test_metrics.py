@@ -194,6 +194,22 @@ def test_intervals_of_numbers_by_name() -> None:
     assert two.value == pytest.approx(metrics.fbeta_score(TWO.y, TWO.predicted, beta=2))
 
 
+@pytest.mark.parametrize("rows", [TWO, FOUR, NUMBERS], ids=["two classes", "four classes", "numbers"])
+def test_a_metric_without_limits_in_closed_form_is_resampled(rows: Compared) -> None:
+    """Whatever it needs: a class, a probability of each, a weight, the names of the classes."""
+
+    def compute(rows: Compared) -> Any:
+        wrong = np.abs(rows.y - rows.predicted) if rows.classes is None else rows.y != rows.predicted
+        doubt = 0 if rows.proba is None else 1 - rows.proba.reshape(len(rows.y), -1).max(axis=1)
+        return rows.mean(wrong + doubt)
+
+    found = Metric("doubtful", compute, False).interval(rows, 0.95)
+    assert (found.method, found.value) == ("bootstrap", compute(rows))
+    assert found.low < found.value < found.high
+    drawn = [compute(rows.take(np.random.default_rng(seed).integers(0, 200, 200))) for seed in range(1000)]
+    np.testing.assert_allclose([found.low, found.high], np.quantile(drawn, [0.025, 0.975]), rtol=0.03)
+
+
 def test_a_formula_is_all_that_a_new_metric_needs_for_limits() -> None:
     """Negative predictive value, TN / (TN + FN): an entry and its formula have Wilson's interval."""
 

@@ -76,6 +76,11 @@ class Compared:
         proba = mean.astype(np.float64) if needs is Needs.PROBABILITIES else None
         return cls(y, predicted, proba, None if y.ndim == 2 else np.arange(max(outputs, 2)), rows.weights)
 
+    def take(self, rows: Array) -> "Compared":
+        """Return some of the rows, by their indices."""
+        by_row = ("y", "predicted", "proba", "weights", "surprise")
+        return replace(self, **{name: None if (each := getattr(self, name)) is None else each[rows] for name in by_row})
+
     @property
     def two(self) -> bool:
         """Whether there are two classes, one of them positive."""
@@ -286,12 +291,12 @@ class Metric:
     def _bootstrap(self, rows: Compared, level: float) -> tuple[float, float, str]:
         from linnet.evaluate.intervals import interval
 
-        def of_drawn(y: Array, table: Array) -> float:
-            return self(Compared(y, table[:, 0], weights=None if rows.weights is None else table[:, 1]))
+        def of_drawn(drawn: Array, _: Array) -> float:
+            return self(rows.take(drawn))
 
-        table = np.column_stack([rows.predicted, np.ones(len(rows.y)) if rows.weights is None else rows.weights])
-        draws = _RESAMPLES if len(rows.y) < _ROWS_FOR_FEWER_RESAMPLES else _FEWER_RESAMPLES
-        result = interval(of_drawn, rows.y, table, method="bootstrap", n_resamples=draws, level=level)
+        index = np.arange(len(rows.y))
+        draws = _RESAMPLES if len(index) < _ROWS_FOR_FEWER_RESAMPLES else _FEWER_RESAMPLES
+        result = interval(of_drawn, index, index, method="bootstrap", n_resamples=draws, level=level)
         return result.low, result.high, result.method
 
     def of_chunks(self, chunks: Iterable[tuple[Any, ...]], **options: Any) -> float:
