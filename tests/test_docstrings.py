@@ -3,11 +3,18 @@
 import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 import linnet
 from linnet import evaluate, heads, multiclass, theory
+from linnet.cli.train import train as train_command
+from linnet.fit.loop.optimizers import OPTIMIZERS
+from linnet.heads import HEADS
+from linnet.tables.kinds import KINDS as KINDS_OF_COLUMNS
 
 MODULES: list[ModuleType] = [linnet, evaluate, heads, multiclass, theory]
 BUILT_BY_LINNET = {"linnet.evaluate.Metric", "linnet.evaluate.ThresholdObjective"}  # users never call these classes
@@ -87,3 +94,38 @@ def test_each_summary_stands_alone() -> None:
         summary = docstrings(name)[0].split("\n")[0]
         assert summary.endswith("."), name
         assert not summary.startswith("The same"), name
+
+
+# ---- lists that people read, of what a registry holds ----
+
+GUIDE = Path(__file__).parents[1] / "docs" / "guide"
+
+
+def words_of(text: str | None) -> set[str]:
+    return set(re.findall(r"\w+", text or ""))
+
+
+@pytest.mark.parametrize("kind", [linnet.MLPRegressor, linnet.TabularRegressor], ids=lambda kind: kind.__name__)
+def test_a_regressor_names_all_losses(kind: type) -> None:
+    assert {each.losses[0] for each in HEADS.values() if each.losses} <= words_of(inspect.getdoc(kind))
+
+
+def test_compile_names_all_losses() -> None:
+    words = words_of(inspect.getdoc(linnet.Sequential.compile))
+    assert not [family for family, kind in HEADS.items() if kind.keras_losses and not words & {*kind.keras_losses}]
+
+
+@pytest.mark.parametrize("kind", [linnet.MLPClassifier, linnet.MLPRegressor], ids=lambda kind: kind.__name__)
+def test_a_network_names_all_optimizers(kind: type) -> None:
+    assert {*OPTIMIZERS} <= words_of(inspect.getdoc(kind))
+
+
+def test_the_command_names_all_optimizers() -> None:
+    (option,) = inspect.get_annotations(train_command)["optimizer"].__metadata__
+    assert {*OPTIMIZERS} <= words_of(option.help)
+
+
+def test_the_guide_names_all_kinds_of_columns() -> None:
+    table = (GUIDE / "tables.md").read_text(encoding="utf-8").split("| kind | recognised by | becomes |")[1]
+    first_cells = [line.split("|")[1] for line in table.split("\n\n")[0].splitlines() if line.startswith("| ")]
+    assert {str(each.kind) for each in KINDS_OF_COLUMNS} == words_of(" ".join(first_cells))

@@ -10,15 +10,15 @@ import numpy as np
 from linnet.checks import check_flag, check_name, check_number, check_seed, check_whole, is_name
 from linnet.config import checked_threads
 from linnet.errors import ConfigError, Parameter
-from linnet.heads import count_heads
 from linnet.tables.inputs import Data
 from linnet.tables.rows import Roles
 
-MODELS = (
-    *("auto", "constant", "linear", "logistic", "softmax", "perceptron"),
-    *(kind.family for kind in count_heads()),
-    *("mlp", "sequential"),
-)
+
+def models() -> tuple[str, ...]:
+    """What `model` can be: for counts, each distribution that has a linear regression."""
+    from linnet.estimators.linear.counts import count_regressors
+
+    return "auto", "constant", "linear", "logistic", "softmax", "perceptron", *count_regressors(), "mlp", "sequential"
 
 
 def _parameter(
@@ -112,7 +112,7 @@ class Options:
         check_flag(self.resume, "resume")
         if isinstance(self.class_weight, Mapping):  # classes are known as they are written
             object.__setattr__(self, "class_weight", {str(name): each for name, each in self.class_weight.items()})
-        check_name(self.model, "model", MODELS)
+        check_name(self.model, "model", models())
         check_seed(self.seed)
         if isinstance(self.valid, int | float) and not 0 < self.valid < 1:
             raise ConfigError(
