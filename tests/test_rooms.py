@@ -30,7 +30,6 @@ PROTOCOL = {  # what files and graphs ask of an object, if it has it: see regist
 
 HOMONYMS = {  # constants that are so called in several files, for now; `plain` has everything twice on purpose
     *("HEADS", "ACTIVATIONS", "FUNCTIONS", "PRESETS", "DTYPE", "FEATURES"),
-    "ASSIGNMENTS",  # of each chapter of the course
 }
 
 

@@ -78,8 +78,18 @@ class Compared:
 
     def take(self, rows: Array) -> "Compared":
         """Return some of the rows, by their indices."""
-        by_row = ("y", "predicted", "proba", "weights", "surprise")
-        return replace(self, **{name: None if (each := getattr(self, name)) is None else each[rows] for name in by_row})
+
+        def of_rows(values: Array | None) -> Any:
+            return None if values is None else values[rows]
+
+        return replace(
+            self,
+            y=self.y[rows],
+            predicted=self.predicted[rows],
+            proba=of_rows(self.proba),
+            weights=of_rows(self.weights),
+            surprise=of_rows(self.surprise),
+        )
 
     @property
     def two(self) -> bool:
