@@ -21,10 +21,17 @@ from linnet.errors import ConfigError, DataError, FitError, Parameter, unknown_n
 from linnet.estimators.inputs import shift_names
 from linnet.estimators.mlp.fitter import Fitted, Fitter, NetworkFitter, Recipe, solve
 from linnet.estimators.mlp.predictor import Predictor, shift
-from linnet.estimators.mlp.problem import Metrics, Problem, Start, check_weights, evaluation_rows, hold_out
+from linnet.estimators.mlp.problem import (
+    Metrics,
+    Problem,
+    Start,
+    check_weights,
+    evaluation_rows,
+    hold_out,
+    metrics_by_epoch,
+)
 from linnet.estimators.mlp.settings import Activations, Settings
 from linnet.estimators.mlp.targets import TargetSpec
-from linnet.evaluate.metrics import as_metrics, several_metrics
 from linnet.export.parameters import comparable, to_json
 from linnet.fit.checkpoint.checkpoint import Checkpoint
 from linnet.fit.full_batch import FullBatch
@@ -298,13 +305,7 @@ class NetworkEstimator(Estimator):
             rows, validation = hold_out(rows, settings.validation_fraction, seed, stratified=targets.stratified)
         if eval_metric is not None and validation is None and not recipe.ensemble:
             raise ConfigError("eval_metric needs eval_set=(X, y), or early_stopping=True")
-        wanted = several_metrics(eval_metric)
-        if early and not wanted:
-            wanted = [targets.default_metric]
-        metrics = as_metrics([metric for metric in wanted if metric != "loss"], targets.head, targets.outputs)
-        watched = None
-        if early:
-            watched = "val_loss" if wanted[0] == "loss" else f"val_{metrics[0].watched().name}"
+        metrics, watched = metrics_by_epoch(eval_metric, targets, early=early)
         return Problem(
             settings=settings,
             encoder=encoder,

@@ -17,7 +17,7 @@ from linnet.estimators.mlp.predictor import shift
 from linnet.estimators.mlp.settings import Settings
 from linnet.estimators.mlp.targets import TargetSpec
 from linnet.evaluate.metric import NamedMetric
-from linnet.evaluate.metrics import MetricLike
+from linnet.evaluate.metrics import MetricLike, as_metrics, several_metrics
 from linnet.fit.loop.training import OptimizerState
 from linnet.heads import Head
 from linnet.model.network import Theta
@@ -122,3 +122,14 @@ def evaluation_rows(
     if len(eval_set) == 2 or eval_set[2] is None:
         return rows
     return rows.weighted(as_weights(eval_set[2], np.float64, rows=len(rows), name="eval_set's sample_weight"))
+
+
+def metrics_by_epoch(given: Metrics, targets: TargetSpec, *, early: bool) -> tuple[Sequence[NamedMetric], str | None]:
+    """Return the metrics of the validation rows, and the name of the number that early stopping (`early`) watches."""
+    wanted = several_metrics(given)
+    if early and not wanted:
+        wanted = [targets.default_metric]
+    metrics = as_metrics([metric for metric in wanted if metric != "loss"], targets.head, targets.outputs)
+    if not early:
+        return metrics, None
+    return metrics, "val_loss" if wanted[0] == "loss" else f"val_{metrics[0].watched().name}"
