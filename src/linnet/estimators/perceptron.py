@@ -141,22 +141,38 @@ class Perceptron(HasCoefficients, Classifier):
         return self
 
     @overload
-    def fit_stream(self, X: object, y: object, *, every: Literal["epoch"] = "epoch") -> Iterator[Epoch]: ...
+    def fit_stream(self, X: Table, y: Targets, *, every: Literal["epoch"] = "epoch") -> Iterator[Epoch]: ...
 
     @overload
-    def fit_stream(self, X: object, y: object, *, every: Literal["step"]) -> Iterator[Step | Epoch]: ...
+    def fit_stream(self, X: Table, y: Targets, *, every: Literal["step"]) -> Iterator[Step | Epoch]: ...
 
-    def fit_stream(self, X: object, y: object, *, every: str = "epoch") -> Iterator[Step | Epoch]:
-        """Fit, yielding each epoch's record as it comes, and with `every="step"` that of each row, too.
+    def fit_stream(self, X: Table, y: Targets, *, every: str = "epoch") -> Iterator[Step | Epoch]:
+        """Fit the model, and yield the record of each epoch as soon as it ends.
 
-        Leaving the loop ends the training; the model keeps what it learned in whole epochs.
+        Leaving the loop ends the training; the model keeps what it learned in complete epochs.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,)
+            The class of each row.
+        every : {"epoch", "step"}, default="epoch"
+            With "step", each row that the perceptron learns from has a record, too. The training is the same.
+
+        Yields
+        ------
+        Step
+            The row of a step, its gradient, and the parameters before and after it.
+        Epoch
+            The losses and mistakes of an epoch.
         """
         every_step = wants_steps(every)
         made, training = self._prepared(X, y)  # now, so that errors come before the first record
         training.every_step = every_step
         return (record for record in self._records(made, training) if isinstance(record, Epoch | Step))
 
-    def _prepared(self, X: object, y: object) -> tuple[Self, Training]:
+    def _prepared(self, X: Table, y: Targets) -> tuple[Self, Training]:
         """Return a copy of the model that knows the table and its classes, and the run that is to train it."""
         shuffle, _ = (check_flag(getattr(self, name), name) for name in ("shuffle", "warm_start"))
         with_bias = check_flag(self.fit_intercept, "fit_intercept")
