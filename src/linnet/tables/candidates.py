@@ -134,7 +134,7 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         if shifts or class_weight is not None:
             raise ConfigError(
                 Parameter("model", "sequential"),
-                " knows no exposure, offset or class weights: use ",
+                " does not support exposures, offsets or class weights: use ",
                 Parameter("model", "mlp"),
             )
         made = TableNetwork(task, **options.sequential, seed=seed, **common)
@@ -206,6 +206,6 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
             Parameter(unused[0]),
             " is for the network, and ",
             Parameter("model", model),
-            " has no such thing: use auto or mlp",
+            " is not one: use auto or mlp",
         )
     return chosen
