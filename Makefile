@@ -20,7 +20,7 @@ step = @printf '==> %s\n' "$(1)"
 installed = .linnet-$(or $(ISAS),all)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-oldest mutants check format docs pictures bench sanitize sanitize-threads clean
+.PHONY: help demo test test-all test-core test-oldest mutants check format docs pictures bench sanitize sanitize-threads clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SECONDARY:
@@ -28,6 +28,7 @@ installed = .linnet-$(or $(ISAS),all)
 help:
 	@echo "make demo      build linnet and see it work"
 	@echo "make test      build linnet and run the tests"
+	@echo "make test-all  run them with every combination of their parameters, not only every pair"
 	@echo "make test-core  run the tests of the core's kernels, without Python"
 	@echo "make test-oldest  run the tests with the oldest dependencies; make test-3.13: with another Python"
 	@echo "make mutants   put deliberate faults into linnet and see whether the tests notice"
@@ -46,6 +47,10 @@ demo: .venv/$(installed)
 test: .venv/$(installed) .venv/.group-test test-core
 	$(call step,tests)
 	@.venv/bin/python -m pytest -n auto $(ARGS)
+
+# Of tests with the mark `pairwise`, all combinations (tests/pairwise.py).
+test-all: export LINNET_ALL = 1
+test-all: test
 
 # The oldest releases that pyproject.toml allows, and other Pythons: `make test-3.13` wants python3.13.
 test-oldest: .venv-oldest/$(installed) .venv-oldest/.group-test

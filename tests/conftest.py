@@ -1,7 +1,8 @@
 """Nothing in the tests is drawn anew from run to run.
 
 What a model without random_state draws comes from NumPy's own generator, seeded before each test; Hypothesis tries the
-same examples each time. LINNET_SEARCH=1 draws both anew: to look for what the tests have not met.
+same examples each time. LINNET_SEARCH=1 draws both anew: to look for what the tests have not met. Of tests with the
+mark `pairwise` a part runs (tests/pairwise.py); with LINNET_ALL=1 all do.
 """
 
 import os
@@ -17,6 +18,8 @@ from linnet._native import core
 from linnet.fit import objective
 from linnet.fit.loop import training as loop
 
+from .pairwise import thin_out
+
 SEARCH = bool(os.environ.get("LINNET_SEARCH"))
 
 # A shell may have told what it starts in the background to take no notice of Ctrl-C, which some tests send.
@@ -24,6 +27,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("linnet", derandomize=not SEARCH, deadline=None)
 hypothesis.settings.load_profile("linnet")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "pairwise(apart=''): by default runs a part in which all pairs of values meet")
+
+
+@pytest.hookimpl(trylast=True)  # of what -k and -m have left
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not os.environ.get("LINNET_ALL"):
+        items[:], left_out = thin_out(items)
+        config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.hookimpl(tryfirst=True)

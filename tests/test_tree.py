@@ -19,6 +19,7 @@ APART = {
 RULES = {
     "docstrings": "public names document their parameters",
     "extras": "what works without the packages of extras",
+    "pairwise": "what pairwise.py leaves out",
     "rooms": "private names stay in their room",
     "tree": "this file",
 }

@@ -7,7 +7,7 @@ where they are needed (docs/decisions/0010-without-base-estimator.md).
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cache, wraps
 from types import MappingProxyType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
@@ -35,6 +35,7 @@ _NAMES_SHOWN = 5  # names in a message
 # Parameters that change no result: the same run gives the same bytes on any number of threads and under any path.
 NO_RESULT = frozenset({"threads", "n_jobs", "verbose", "checkpoint"})
 _NOT_IN_FILES = NO_RESULT | {"_metadata_request"}
+_FORMER_NAMES = {"gaps": "missing"}  # of parameters: still accepted, and the names in files
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
 
@@ -103,6 +104,54 @@ class _Request:
         return request if model is None else MethodType(request, model)
 
 
+def _accepts_former_names(init: Callable[..., None], names: Mapping[str, str]) -> Callable[..., None]:
+    """Return a constructor that also takes parameters by their former names, with a DeprecationWarning."""
+
+    @wraps(init)
+    def accepting(self: Any, *values: Any, **params: Any) -> None:
+        for former, name in names.items():
+            if former in params:
+                if name in params:
+                    raise ConfigError(f"{former} is now called {name}: give one of them")
+                params[name] = _former_value(type(self), former, params.pop(former))
+        init(self, *values, **params)
+
+    return accepting
+
+
+def _former_value(model: type, former: str, value: Any) -> Any:
+    warn(f"the parameter {former} of {model.__name__} is now called {_FORMER_NAMES[former]}", DeprecationWarning)
+    return value
+
+
+class _FormerName:
+    """An attribute under its former name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            raise AttributeError(self._name)
+        return _former_value(owner, self._name, getattr(model, _FORMER_NAMES[self._name]))
+
+    def __set__(self, model: Any, value: Any) -> None:
+        setattr(model, _FORMER_NAMES[self._name], _former_value(type(model), self._name, value))
+
+
+def _former_names(current: Container[str]) -> dict[str, str]:
+    """Return the new names by the former ones, of those that are among the parameters."""
+    return {former: name for former, name in _FORMER_NAMES.items() if name in current}
+
+
+def _renamed(state: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return parameters and attributes under other names, also those of the fit."""
+    renamed = {names.get(name, name): value for name, value in state.items()}
+    if "_fit_params" in renamed:
+        renamed["_fit_params"] = {names.get(name, name): value for name, value in renamed["_fit_params"].items()}
+    return renamed
+
+
 class Estimator(Saved, ABC):
     """A model whose parameters are those of its constructor, kept unchanged under their names."""
 
@@ -123,6 +172,18 @@ class Estimator(Saved, ABC):
     set_predict_log_proba_request = _Request()
     set_decision_function_request = _Request()
     set_score_request = _Request()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            names = _former_names(parameters(cls))
+            if names:
+                cls.__init__ = _accepts_former_names(cls.__init__, names)  # type: ignore[method-assign]
+            for former in names:
+                setattr(cls, former, _FormerName(former))
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in _FORMER_NAMES]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the estimator.
@@ -185,6 +246,8 @@ class Estimator(Saved, ABC):
         nested: dict[str, dict[str, Any]] = {}
         for given, value in params.items():
             name, inside, inner = given.partition("__")
+            if name not in parameters(type(self)) and _FORMER_NAMES.get(name) in parameters(type(self)):
+                name = _FORMER_NAMES[_former_value(type(self), name, name)]
             if name not in parameters(type(self)):
                 known = list(parameters(type(self)))
                 raise ConfigError(f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {known!r}.")
@@ -198,14 +261,14 @@ class Estimator(Saved, ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state from a file, with defaults for parameters that are newer than the file."""
-        self.__dict__.update({**parameters(type(self)), **state})
+        self.__dict__.update({**parameters(type(self)), **_renamed(state, _former_names(inherited(type(self))))})
 
     def _file_state(self) -> dict[str, Any]:
         state: dict[str, Any] = self.__getstate__() or {}  # type: ignore[assignment]
         state = {name: value for name, value in state.items() if name not in _NOT_IN_FILES}
         if given := changed_since(state.pop("_fit_params", {}), state):
             state["_fit_params"] = given  # what was fitted is what counts
-        return state
+        return _renamed(state, {name: former for former, name in _former_names(inherited(type(self))).items()})
 
     def _check_file(self) -> None:
         for kind in type(self).__mro__:

@@ -143,7 +143,7 @@ def test_a_terminal_sees_a_line_a_model(tmp_path: Path) -> None:
         ("file/curves.png", "cannot write there: Not a directory"),
         ("folder", "what is there is not a file that can be replaced"),
         (os.devnull, "what is there is not a file that can be replaced"),
-        ("curves.docx", "a picture's name ends in .png, .svg, .pdf"),
+        ("curves.docx", "the name of a picture must end in .png, .svg, .pdf"),
     ],
 )
 def test_a_bad_out_is_one_line(

@@ -53,7 +53,7 @@ def test_a_linear_model_of_a_gigabyte(tmp_path: Path) -> None:
     found = linnet.load(tmp_path / "model.linnet").estimator
     # each row is there so many times: the same as a weight
     frame = open_source([block]).read()
-    same = linnet.LogisticRegression(gaps="fill").fit(
+    same = linnet.LogisticRegression(missing="fill").fit(
         frame.drop_columns(["bought"]), np.asarray(frame["bought"]), sample_weight=np.full(ROWS, float(TIMES))
     )
     assert found.coef_ == pytest.approx(same.coef_, rel=1e-6)

@@ -29,9 +29,9 @@ TABLE = pa.table({"size": SIZE, "valid seed": RNG.normal(size=ROWS), "sold": SOL
 DOORS: list[tuple[dict[str, Any], str, tuple[object, ...], str]] = [
     (
         {"model": "logistic", "max_iter": 3},
-        "max_iter is for the network, and model='logistic' has no such thing",
+        "max_iter is for the network, and model='logistic' is not one",
         ("--model", "logistic", "--epochs", 3),
-        "--epochs is for the network, and --model logistic has no such thing",
+        "--epochs is for the network, and --model logistic is not one",
     ),
     ({"seed": -1}, "seed must be an integer", ("--seed", -1), "--seed must be an integer"),
     ({"threads": 0}, "threads must be an integer", ("--threads", 0), "--threads must be an integer"),
@@ -96,7 +96,7 @@ DOORS: list[tuple[dict[str, Any], str, tuple[object, ...], str]] = [
         {"checkpoint": "none.ckpt", "resume": True},
         "to start over, give resume=False",
         ("--resume", "none.ckpt"),
-        "to start over, give --checkpoint in the place of --resume",
+        "to start over, give --checkpoint instead of --resume",
     ),
 ]
 

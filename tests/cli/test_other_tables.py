@@ -116,7 +116,8 @@ def test_lists_where_something_else_was(folder: Path) -> None:
     assert "lacks 'size' (lists or objects, which cannot be read), 'colour' (lists or objects" in said
     both = call("evaluate", "all.linnet", write(table, folder / "other.parquet"), cwd=folder)
     assert both.err == (
-        "error: lists or objects in 'size', 'colour', which linnet cannot use: make columns of plain values of them\n"
+        "error: lists or objects in 'size', 'colour', which linnet cannot use: "
+        "convert them to columns of plain values\n"
     )
     write(replaced(TABLE, y=[[[1.0]] * ROWS]), folder / "other.parquet")
     for words in (

@@ -186,7 +186,7 @@ def test_standard_input_and_a_file_to_choose_by(folder: Path) -> None:
         (["train", "data.csv", "--target", "sold", "--exposure", "years"], "--exposure is for counts"),
         (["train", "data.csv", "--target", "price", "--exposure", "years"], "--exposure is for counts"),
         (["train", "data.csv", "--target", "sold", "--valid", "1.5"], "between 0 and 1"),
-        (["train", "data.csv", "--target", "sold", "--hidden", "a,b"], "whole numbers such as 64,32"),
+        (["train", "data.csv", "--target", "sold", "--hidden", "a,b"], "integers such as 64,32"),
         (["train", "data.csv", "--target", "sold", "--model", "mlp", "--activation", "tahn"], "did you mean 'tanh'"),
         (["train", "data.csv", "--target", "sold", "-o", "no/such/folder/m.linnet"], "cannot write"),
         (["train", "data.csv", "--target", "sold", "--report", "no/folder/r.html"], "cannot write"),

@@ -133,7 +133,7 @@ def test_what_is_refused(folder: Path) -> None:
         ((*words[:4], "--resume", "small.ckpt", "--model", "logistic"), "--model logistic has none: use auto or mlp"),
         ((*resume, "--checkpoint", "small.ckpt"), "give one of them"),
         ((*words, "--resume", "renamed.csv"), "is damaged or not a linnet checkpoint"),
-        ((*words, "--checkpoint", "data.csv"), "it is read, and would be lost"),
+        ((*words, "--checkpoint", "data.csv"), "it is an input, and would be overwritten"),
         ((*words, "--checkpoint", "renamed.csv"), "exists and is not a checkpoint"),
         ((*words, "--checkpoint", "no/folder/run.ckpt"), "there is no folder"),
     ]:

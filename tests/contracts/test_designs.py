@@ -45,6 +45,7 @@ def network_for(
     return make_network(case, rows.x.count, hidden, names, **layer)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", DESIGNS)
 @pytest.mark.parametrize("case", ALL_HEADS, ids=str)
@@ -56,6 +57,7 @@ def test_every_head(case: HeadCase, kind: str, dtype: str) -> None:
         assert trained(network, rows, plan, dtype) == trained(network, dense, plan, dtype)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("clip", [None, 0.5])
 @pytest.mark.parametrize("batch", [1, 7, 540])
 @pytest.mark.parametrize("kind", DESIGNS)
@@ -70,6 +72,7 @@ def test_every_optimizer(name: str, kind: str, batch: int, clip: float | None) -
             assert trained(network, rows, plan, "float32") == trained(network, dense, plan, "float32")
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", DESIGNS)
 @pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "identity"])
@@ -81,6 +84,7 @@ def test_every_activation(name: str, kind: str, dtype: str) -> None:
         assert trained(network, rows, plan, dtype) == trained(network, dense, plan, dtype)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("batch", [7, 32, 600])
 @pytest.mark.parametrize("hidden", HIDDEN)
@@ -99,6 +103,7 @@ def test_threads_change_nothing(kind: str, hidden: str, batch: int, dtype: str) 
     assert trained(network, dense, replace(plan, threads=2), dtype)[0] == one[0]
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("hidden", ["none", "panels"])
 @pytest.mark.parametrize("kind", DESIGNS)
@@ -110,6 +115,7 @@ def test_threads_change_nothing_in_plain_steps(kind: str, hidden: str, batch: in
         assert trained(network, rows, replace(plan, threads=threads), "float32") == one, f"{threads} threads"
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("hidden", HIDDEN)
 @pytest.mark.parametrize("kind", DESIGNS)

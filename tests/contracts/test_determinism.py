@@ -51,6 +51,7 @@ def result(network: Network, plan: Plan, dtype: str, n: int = 60, state: Optimiz
     return training.theta.tobytes(), records
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "batch"), [(9, 1), (30, 7), (70, 32), (400, 150), (500, 200), (1300, 600)])
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ def check(network: Network, rows: Rows, seed: int) -> None:
     assert_close(gradient, central_differences(network, theta, rows), 1e-6)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("hidden", [(), (4,), (3, 5, 2)], ids=str)
 @pytest.mark.parametrize("case", ALL_HEADS, ids=str)

@@ -31,6 +31,7 @@ from .cases import (
 from .twin import Twin, dense_targets
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -43,6 +44,7 @@ def test_every_head_over_every_shape(case: HeadCase, shape: str, dtype: str, wei
     assert_agrees(network, make_theta(network, seed), rows, dtype)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", ["no hidden", "thin, 37 inputs", "odd", "wide"])
 @pytest.mark.parametrize("case", [*SQUARED_OVER, *ABSOLUTE_OVER], ids=str)
@@ -54,6 +56,7 @@ def test_squared_and_absolute_error_over_any_activation(case: HeadCase, shape: s
     assert_agrees(network, make_theta(network, seed), rows, dtype)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [name for name, (_, hidden) in SHAPES.items() if hidden])
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -67,6 +70,7 @@ def test_every_hidden_activation_in_every_shape(name: str, shape: str, dtype: st
     assert_agrees(network, theta, rows, dtype, threads=2)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 2, 5, 33, 512, 513, 1300])
 @pytest.mark.parametrize("shape", ["thin, 901 inputs", "thin, hidden", "odd", "wide"])
@@ -89,6 +93,7 @@ LAYOUTS: dict[str, Callable[[Array], Array]] = {  # the same numbers, differentl
 }
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["float32", "float64", "uint8"])
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -20,6 +20,7 @@ def pick(rows: Rows, index: Array, weights: Array | None = None) -> Rows:
     return Rows(rows.x[index], weights=weights, **cut)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", ["thin, 37 inputs", "odd"])
 @pytest.mark.parametrize("case", HEADS, ids=str)

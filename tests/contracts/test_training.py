@@ -65,6 +65,7 @@ def assert_trains_as_the_twin(
     assert_close(losses, expected_losses, TOLERANCE[dtype], "loss")
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("batch", [1, 7, 32, 45, 150])
@@ -77,6 +78,7 @@ def test_every_optimizer(name: str, batch: int, dtype: str, weighted: bool) -> N
     assert_trains_as_the_twin(network, make_theta(network, 1), rows, plan, dtype)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("clip", [0.05, 1.0])
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -89,6 +91,7 @@ def test_every_optimizer_with_clipping(name: str, clip: float, dtype: str) -> No
     assert_trains_as_the_twin(network, make_theta(network, 2), rows, plan, dtype)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("batch", [513, 700, 1300])
 @pytest.mark.parametrize("name", ["sgd", "adam"])
@@ -124,6 +127,7 @@ def test_every_shape(shape: str, dtype: str) -> None:
     assert_trains_as_the_twin(network, make_theta(network, 10), rows, plan, dtype)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["float32", "float64", "uint8", "every second column"])
 @pytest.mark.parametrize("shape", ["thin, no hidden", "thin, 37 inputs", "thin, hidden", "odd"])
@@ -143,6 +147,7 @@ def test_plain_steps_on_single_rows(shape: str, kind: str, dtype: str) -> None:
     assert_trains_as_the_twin(network, make_theta(network, 31), rows, plan, dtype)
 
 
+@pytest.mark.pairwise(apart="case name")
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -204,6 +209,7 @@ def test_a_penalty_is_as_strong_at_any_batch_size(name: str) -> None:
     assert results[0][1][0] == pytest.approx(per_update.mean(), rel=1e-12)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", ["thin, 37 inputs", "no hidden"])
 @pytest.mark.parametrize("way", ["fused", "clipped", "chunked"])
@@ -261,6 +267,7 @@ def test_the_largest_mean_square_is_kept(dtype: str) -> None:
     np.testing.assert_array_equal(ends[1], ends[2])
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("batch", [8, 600])
 @pytest.mark.parametrize("clip", [None, 0.1])
 @pytest.mark.parametrize("name", OPTIMIZERS)

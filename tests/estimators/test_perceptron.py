@@ -84,20 +84,20 @@ def test_levels_and_gaps_are_columns_of_the_rule() -> None:
     )
     frame["a"] *= rng.normal(size=200)
     y = np.where(frame["b"].eq("x") ^ (rng.random(200) < 0.1), "yes", "no")
-    model = linnet.Perceptron(max_iter=9, gaps="fill").fit(frame, y)
+    model = linnet.Perceptron(max_iter=9, missing="fill").fit(frame, y)
     assert model.get_feature_names_out().tolist() == ["b=x", "b=y", "b missing", "a", "a missing"]
     known = frame["a"].fillna(frame["a"].median())
     dense = np.column_stack([known, frame["a"].isna(), *(frame["b"].eq(v) for v in "xy"), frame["b"].isna()])
     same = linnet.Perceptron(max_iter=9).fit(dense.astype(float), y)
     np.testing.assert_array_equal(model.coef_[:, [3, 4, 0, 1, 2]], same.coef_)
     np.testing.assert_allclose(model.decision_function(frame), same.decision_function(dense.astype(float)))
-    again = linnet.Perceptron(max_iter=1, gaps="fill", warm_start=True).fit(frame, y).fit(frame, y)
+    again = linnet.Perceptron(max_iter=1, missing="fill", warm_start=True).fit(frame, y).fit(frame, y)
     twice = linnet.Perceptron(max_iter=1, warm_start=True).fit(dense.astype(float), y).fit(dense.astype(float), y)
     np.testing.assert_array_equal(again.coef_[:, [3, 4, 0, 1, 2]], twice.coef_)
     with pytest.raises(DataError, match="X has no value in row 0"):
         linnet.Perceptron().fit(frame, y)
-    with pytest.raises(ConfigError, match="unknown gaps 'drop'"):
-        linnet.Perceptron(gaps="drop").fit(frame, y)
+    with pytest.raises(ConfigError, match="unknown value of missing 'drop'"):
+        linnet.Perceptron(missing="drop").fit(frame, y)
 
 
 def test_sparse_rows_are_rows() -> None:

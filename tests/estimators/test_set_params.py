@@ -69,7 +69,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "dispersion": (0.1, 9.0, "auto"),
     "dropout": (0.5,),
     "estimator": (linnet.LogisticRegression(C=0.01), linnet.Perceptron()),
-    "gaps": ("fill", "refuse"),
+    "missing": ("fill", "refuse"),
     "hidden_layer_sizes": ((9,), (5, 5)),
     "intercept_scaling": (7.0,),
     "l1_ratio": (0.5,),

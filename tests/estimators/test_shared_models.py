@@ -143,8 +143,8 @@ ON_ARRAYS: dict[str, Callable[[], Any]] = {
 }
 ON_FRAMES: dict[str, Callable[[], Any]] = {
     "LogisticRegression of a frame": lambda: linnet.LogisticRegression().fit(FRAME.fillna(0), FEW),
-    "Ridge of a frame with gaps": lambda: linnet.Ridge(gaps="fill").fit(FRAME, Z),
-    "Perceptron of a frame": lambda: linnet.Perceptron(max_iter=5, gaps="fill").fit(FRAME, YES),
+    "Ridge of a frame with gaps": lambda: linnet.Ridge(missing="fill").fit(FRAME, Z),
+    "Perceptron of a frame": lambda: linnet.Perceptron(max_iter=5, missing="fill").fit(FRAME, YES),
     "MLPClassifier of a frame": lambda: linnet.MLPClassifier(**SMALL).fit(FRAME, FEW),
     "MLPRegressor of a frame, tabular": lambda: linnet.MLPRegressor(**PRESET).fit(FRAME, Z),
     "TabularRegressor of a frame with gaps": lambda: linnet.TabularRegressor("poisson", max_iter=2).fit(FRAME, COUNTS),

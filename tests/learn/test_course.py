@@ -1,5 +1,7 @@
 """Every assignment: its template is blank, the plain program passes, each typical mistake gets the message for it."""
 
+import ast
+import builtins
 import io
 import json
 import subprocess
@@ -54,6 +56,28 @@ def test_a_typical_mistake_gets_its_message(assignment: Assignment, mistake: Mis
     report = judged(assignment, assignment.mistaken(mistake))
     assert report.first is not None
     assert (report.first.message, report.first.recognised) == (mistake.message, True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_typical_mistake_uses_names_that_exist(name: str) -> None:
+    """An undefined name is another mistake, which might be recognised by accident."""
+    assignment = find(name)
+    for mistake in assignment.mistakes:
+        program = assignment.mistaken(mistake)
+        loaded, defined = set(), {*dir(builtins), *names_of(assignment.solution)}
+        for node in ast.walk(ast.parse(program)):
+            if isinstance(node, ast.Name):
+                (loaded if isinstance(node.ctx, ast.Load) else defined).add(node.id)
+            elif isinstance(node, ast.arg):
+                defined.add(node.arg)
+        assert loaded <= defined, mistake.message
+
+
+def names_of(program: str) -> set[str]:
+    """Return the names that a program uses or defines."""
+    nodes = [*ast.walk(ast.parse(program))]
+    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return functions | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def test_the_course_is_as_large_as_a_term() -> None:

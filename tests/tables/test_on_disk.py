@@ -110,7 +110,7 @@ def test_what_the_sample_lacks_is_counted(tmp_path: Path) -> None:
     assert whole.notices == [
         "10 rows of classes that the sample does not have are left out: 'y'",
         "5 rows have a level of 'town' that the sample does not have, which has no effect",
-        "10 rows have no value of 'age', of which the sample has all: they get the median",
+        "10 rows have no value of 'age', which no row of the sample lacks: they get the median",
     ]
 
 

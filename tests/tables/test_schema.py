@@ -1,4 +1,4 @@
-"""What a table is read as: kinds, tasks, the columns a model gets, and columns that give the target away."""
+"""What a table is read as: kinds, tasks, the columns a model gets, and columns that leak the target."""
 
 import datetime
 import json
@@ -153,7 +153,7 @@ def test_the_task_is_read_off_the_target(name: str, values: Any, expected: str) 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([None] * 50, "the target 'y' has no value at all"),
+        ([None] * 50, "the target 'y' has no values"),
         ([1] * 50, r"the target 'y' has one value only \(1\)"),
         ([f"name {i}" for i in range(50)], "is text with 50 different values in 50 rows"),
         ([datetime.date(2020, 1, 1 + i % 28) for i in range(50)], "holds dates"),

@@ -205,7 +205,7 @@ def test_parameters_are_the_options() -> None:
 
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "hidden_layer_sizes is for the network, and model='logistic' has no such thing": {
+    "hidden_layer_sizes is for the network, and model='logistic' is not one": {
         "model": "logistic",
         "hidden_layer_sizes": (5,),
     },

@@ -233,12 +233,12 @@ def _print_json(
 def _check_out(out: Path, report: Path) -> None:
     """Raise a ConfigError unless picture and report can be written: known before any work is done."""
     if picture_format(out) not in FORMATS:
-        raise ConfigError(f"--out {out}: a picture's name ends in {', '.join('.' + name for name in FORMATS)}")
+        raise ConfigError(f"--out {out}: the name of a picture must end in {', '.join('.' + name for name in FORMATS)}")
     with _naming(out):
         for file in (out, report):
             if file.exists() and not (file.is_file() and os.access(file, os.W_OK)):
                 beside = "" if file is out else f"beside it, {report.name}: "
-                raise ConfigError(f"--out {out}: {beside}what is there is not a file that can be replaced")
+                raise ConfigError(f"--out {out}: {beside}what exists there is not a file that can be replaced")
         tempfile.TemporaryFile(dir=out.parent).close()
 
 

@@ -26,12 +26,15 @@ _MEETS = {
 def evaluate(
     model: Annotated[Path, typer.Argument(help="The model file.")],
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
-    metric: Annotated[list[str] | None, typer.Option(help="Such as f2; may be repeated. Else those that suit.")] = None,
-    require: Annotated[
-        list[str] | None, typer.Option(help='Such as "f1>=0.8"; may be repeated. If not met, the exit code is 1.')
+    metric: Annotated[
+        list[str] | None, typer.Option(help="A metric such as f2; may be repeated. Default: all that suit.")
     ] = None,
-    level: Annotated[float, typer.Option(help="Of the confidence intervals.")] = 0.95,
-    delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(help='A condition such as "f1>=0.8"; may be repeated. If not met, the exit code is 1.'),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the confidence intervals.")] = 0.95,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of text files; detected by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> None:
     """Print the metrics that suit the task, with confidence intervals.

@@ -12,7 +12,7 @@ from linnet.cli.writing import check_out, json_text
 def export(
     model: Annotated[Path, typer.Argument(help="The model file.")],
     out: Annotated[Path, typer.Argument(help="The ONNX file to write.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print what it takes and gives as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print its inputs and outputs as JSON.")] = False,
 ) -> None:
     """Write a model with all that it does to raw columns as an ONNX file, for onnxruntime and others.
 
@@ -26,7 +26,7 @@ def export(
     if as_json:
         print(json_text({"file": str(out), "bytes": out.stat().st_size, "values": values}))
         return
-    print(on_one_line(f"{out} ({out.stat().st_size:,} bytes) takes and gives"))
+    print(on_one_line(f"{out} ({out.stat().st_size:,} bytes) has the inputs and outputs"))
     for value in values:
         told = f" ({value['note']})" if value["note"] else ""
         print(on_one_line(f"  {value['side']:<6} {value['name']}: {value['type']}, {value['shape']}{told}"))

@@ -22,10 +22,10 @@ _MOST_SHOWN = 1000  # columns
 def inspect(
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
     target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all that is known as JSON.")] = False,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of text files; detected by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all details as JSON.")] = False,
 ) -> None:
-    """Show how a table is read: the columns, what is left out and why, the task, columns that give the target away.
+    """Show how a table is read: the columns, what is left out and why, the task, columns that leak the target.
 
     Examples: `linnet inspect data.csv --target price`, `cat data.csv | linnet inspect - --json`
     """
@@ -43,8 +43,8 @@ def inspect(
         suspects = leaks(some.table, target, schema) if target is not None else ()
     notices = source.notices
     if not some.is_all:
-        told = f"{len(some.table):,} rows drawn at random: numbers of rows and values below are of those"
-        notices = [*notices, f"the table has {some.rows:,} rows, too many to hold: columns are judged by {told}"]
+        told = f"{len(some.table):,} rows drawn at random, to which the counts below refer"
+        notices = [*notices, f"the table has {some.rows:,} rows, too many for memory: columns are judged by {told}"]
     if as_json:
         _print_json(schema, notices, suspects)
         return
@@ -58,7 +58,7 @@ def _print(console: "Console", name: str, schema: "Schema", notices: list[str], 
         console.width = max(console.width, 120)
     console.print(_table(console, name, schema))
     if len(schema.columns) >= _MOST_SHOWN:
-        more = f"Notice: {_MOST_SHOWN:,} columns are shown: --json tells of all {len(schema.columns):,}"
+        more = f"Notice: {_MOST_SHOWN:,} columns are shown: --json lists all {len(schema.columns):,}"
         console.print(more, soft_wrap=True)
     if schema.target is not None:
         target = line("").append("Target", "bold").append_text(line(f" {schema.target.name}: "))

@@ -23,7 +23,7 @@ learn = typer.Typer(
 )
 
 _Name = Annotated[str, typer.Argument(help="An assignment, such as softmax.")]
-_Folder = Annotated[Path, typer.Option(help="Where your programs are.")]
+_Folder = Annotated[Path, typer.Option(help="Folder of your programs.")]
 _STYLES = {"right": "green", "wrong": "bold red", "to write": "bold yellow", "not checked yet": "dim"}
 _INDENT = 4
 
@@ -64,7 +64,7 @@ def start(
     name: _Name,
     folder: _Folder = Path(),
     notebook: Annotated[bool, typer.Option("--notebook", help="Write a Jupyter notebook.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write the file of an assignment, for you to fill in.
 
@@ -81,7 +81,7 @@ def start(
         path = path.with_suffix(".ipynb")
         text = to_notebook(text, path.name)
     if path.exists() and not force:
-        raise ConfigError(f"{path} is there already: --force writes over it, and what you wrote in it is lost")
+        raise ConfigError(f"{path} already exists: --force overwrites it, and what you wrote in it is lost")
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {folder}")
     write_whole(path, [text.encode()])
@@ -94,7 +94,7 @@ def start(
 @learn.command()
 def check(
     program: Annotated[str, typer.Argument(help="Your file, or the name of its assignment.")],
-    assignment: Annotated[str | None, typer.Option(help="Which it is, if the file has another name.")] = None,
+    assignment: Annotated[str | None, typer.Option(help="The assignment, if the file has another name.")] = None,
     seconds: Annotated[float, typer.Option(min=1, help="Limit of processor time.")] = 60.0,
 ) -> None:
     """Run your program and compare it with linnet's part by part: what differs first, and what that usually means.
@@ -186,7 +186,7 @@ def progress(folder: _Folder = Path()) -> None:
 
 @learn.command()
 def report(
-    folder: Annotated[Path, typer.Argument(help="Has a folder per student, or files STUDENT_ASSIGNMENT.py.")],
+    folder: Annotated[Path, typer.Argument(help="A folder with a folder per student, or files STUDENT_ASSIGNMENT.py.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder for a page per student.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="A table for a gradebook.")] = None,
 ) -> None:

@@ -12,7 +12,7 @@ _OWN = {  # parameters below those of `linnet.train`, by the option that they co
     "predict_proba": "--proba",
     "random_state": "--seed",
 }
-_NO_RESUME = "--checkpoint in the place of --resume"
+_NO_RESUME = "--checkpoint instead of --resume"
 
 
 @cache

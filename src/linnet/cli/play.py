@@ -10,12 +10,12 @@ from linnet.errors import ConfigError, needs_extra
 
 def play(
     data: Annotated[list[str] | None, typer.Argument(help="Files of one table to play with.")] = None,
-    target: Annotated[str | None, typer.Option(help="Its column to predict.")] = None,
+    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
     port: Annotated[
-        int | None, typer.Option(help="Of this machine; else 8642, or a free one.", min=0, max=65535)
+        int | None, typer.Option(help="Port on this machine; default: 8642, or a free one.", min=0, max=65535)
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page.")] = True,
-    delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of text files; detected by default.")] = None,
 ) -> None:
     """Open the playground: train networks before your eyes, on toy sets or a table of your own.
 

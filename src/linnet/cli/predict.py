@@ -28,19 +28,20 @@ def predict(
     model: Annotated[Path, typer.Argument(help="The model file.")],
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A .csv, .parquet, .arrow or .jsonl file; else CSV is printed.")
+        Path | None,
+        typer.Option("--out", "-o", help="A .csv, .parquet, .arrow or .jsonl file; by default CSV is printed."),
     ] = None,
-    proba: Annotated[bool, typer.Option(help="Also the probability of each class.")] = False,
+    proba: Annotated[bool, typer.Option(help="Add the probability of each class.")] = False,
     sample: Annotated[bool, typer.Option(help="Draw from the predicted distribution instead.")] = False,
-    interval: Annotated[bool, typer.Option(help="Also the limits of a new value.")] = False,
-    level: Annotated[float, typer.Option(help="The probability that limits hold.")] = 0.95,
-    keep: Annotated[list[str] | None, typer.Option(help="Column to pass on; may be repeated.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    interval: Annotated[bool, typer.Option(help="Add the limits of a prediction interval.")] = False,
+    level: Annotated[float, typer.Option(help="Probability that a new value is in the interval.")] = 0.95,
+    keep: Annotated[list[str] | None, typer.Option(help="Column to copy to the output; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     spreadsheet: Annotated[
-        bool, typer.Option(help="In CSV, an apostrophe before texts that a spreadsheet would run as formulas.")
+        bool, typer.Option(help="In CSV, put an apostrophe before texts that a spreadsheet would run as formulas.")
     ] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON; with --out.")] = False,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of text files; detected by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON; needs --out.")] = False,
 ) -> None:
     """Predict rows, in chunks, in order: files may be larger than memory, and columns in any order.
 
@@ -53,7 +54,7 @@ def predict(
     check_number(level, "--level", above=0, below=1)
     check_seed(seed, "--seed")
     if as_json and out is None:
-        raise ConfigError("--json tells what was done, and the answers are printed: name a file for them with --out")
+        raise ConfigError("--json prints a summary in place of the predictions: name a file for them with --out")
     check_out(out, data=[str(model), *data])
     found = read_model(model)
     kept = keep or []
@@ -63,14 +64,14 @@ def predict(
     of_formulas: Counter[str] = Counter()
     as_csv = out is None or out.suffix.lower() == ".csv"
     if spreadsheet and not as_csv:
-        raise ConfigError(f"--spreadsheet is for CSV, and {out} is none: leave it out")
+        raise ConfigError(f"--spreadsheet is for CSV files, and {out} is not one: leave it out")
     rows = 0
     with progress(out is not None and not as_json, "Writing") as tell, _writer(out) as write:
         source = open_source(data, delimiter=character(delimiter))
         for table, predicted in found.predict_chunks(source, kept, as_written=as_csv, progress=tell):
             answers = _answers(found, predicted, proba, sample, level if interval else None, (seed + rows) % 2**32)
             if both := [name for name in kept if name in answers]:
-                raise ConfigError(f"--keep {both[0]}: an answer is called so too; call the column something else")
+                raise ConfigError(f"--keep {both[0]}: a column of predictions has the same name; rename the column")
             unseen.update(predicted.rows.unseen)
             rare.update(predicted.rows.rare)
             filled.update(predicted.rows.filled)
@@ -85,7 +86,7 @@ def predict(
         for name, count in counts.items():
             print(f"note: {count:,} rows have a level of {name!r} never seen in training: {what}", file=sys.stderr)
     for name, count in filled.items():
-        what = "in training every row had one: the median stands in for it"
+        what = "no training row lacked one: the median replaces it"
         print(f"note: {count:,} rows have no value of {name!r}, and {what}", file=sys.stderr)
     for name, count in of_formulas.items() if not spreadsheet else ():
         what = "a spreadsheet would run as formulas: --spreadsheet writes them as texts"

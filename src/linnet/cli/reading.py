@@ -81,7 +81,7 @@ def check_plain(source: "Source", needed: Sequence[str]) -> None:
 
     if nested := [name for name in needed if name in source.nested]:
         what = ", ".join(map(repr, nested))
-        raise DataError(f"lists or objects in {what}, which linnet cannot use: make columns of plain values of them")
+        raise DataError(f"lists or objects in {what}, which linnet cannot use: convert them to columns of plain values")
 
 
 def read_model(path: Path) -> "TableModel":
@@ -92,7 +92,9 @@ def read_model(path: Path) -> "TableModel":
 
     model = linnet.load(path)
     if not isinstance(model, TableModel):
-        raise ConfigError(f"{path} holds a {type(model).__name__}, not a model of a table: use linnet.load in Python")
+        raise ConfigError(
+            f"{path} contains a {type(model).__name__}, not a model of a table: use linnet.load in Python"
+        )
     return model
 
 

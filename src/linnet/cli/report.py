@@ -14,7 +14,7 @@ def report(
     model: Annotated[Path, typer.Argument(help="The model file.")],
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = Path("report.html"),
-    delimiter: Annotated[str | None, typer.Option(help="Between the fields of text files; else recognised.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of text files; detected by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers instead of making a page.")] = False,
 ) -> None:
     """Write one page about a model: how good it is on these rows, which it should not have been trained on.

@@ -27,7 +27,9 @@ Text = str | None
 def train(
     data: Annotated[list[str], typer.Argument(help="Files or folders of one table, - for standard input.")],
     target: Annotated[str, typer.Option(help="The column to predict.")],
-    task: Annotated[Text, typer.Option(help="two classes, many classes, counts, or a number; else read off.")] = None,
+    task: Annotated[
+        Text, typer.Option(help="two classes, many classes, counts, or a number; inferred by default.")
+    ] = None,
     model: Annotated[
         str,
         typer.Option(
@@ -35,39 +37,43 @@ def train(
         ),
     ] = "auto",
     hidden: Annotated[Text, typer.Option(help="Units of the network's layers, such as 64,32.")] = None,
-    activation: Annotated[Text, typer.Option(help="Of the network's layers, such as tanh, or relu,tanh.")] = None,
-    dropout: Annotated[Text, typer.Option(help="Rate of the network's layers, such as 0.1, or 0.2,0.")] = None,
+    activation: Annotated[
+        Text, typer.Option(help="Activations of the network's layers, such as tanh, or relu,tanh.")
+    ] = None,
+    dropout: Annotated[Text, typer.Option(help="Dropout rates of the network's layers, such as 0.1, or 0.2,0.")] = None,
     optimizer: Annotated[
         Text, typer.Option(help="adam, adamw, sgd, rmsprop or adagrad; of sequential also momentum, nesterov.")
     ] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Of the network's optimizer.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Rows of a step of the network.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Most epochs of the network.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Epochs without gain that end training.")] = None,
-    loss: Annotated[Text, typer.Option(help="Of sequential, such as mse; else by the task.")] = None,
-    initializer: Annotated[Text, typer.Option(help="Of sequential's weights, such as he_normal, or zeros.")] = None,
-    l1: Annotated[float | None, typer.Option(help="Of sequential: times the sum of absolute weights.")] = None,
-    l2: Annotated[float | None, typer.Option(help="Of sequential: times the sum of squared weights.")] = None,
-    exposure: Annotated[Text, typer.Option(help="Column: how long or how much was counted.")] = None,
-    offset: Annotated[Text, typer.Option(help="Column that is added to the linear output.")] = None,
-    weights: Annotated[Text, typer.Option(help="Column: how much each row counts.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate of the network's optimizer.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Rows per step of the network.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs of the network.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Epochs without improvement before training stops.")] = None,
+    loss: Annotated[Text, typer.Option(help="Loss of sequential, such as mse; chosen by the task by default.")] = None,
+    initializer: Annotated[
+        Text, typer.Option(help="Initial weights of sequential, such as he_normal, or zeros.")
+    ] = None,
+    l1: Annotated[float | None, typer.Option(help="Of sequential: factor of the sum of absolute weights.")] = None,
+    l2: Annotated[float | None, typer.Option(help="Of sequential: factor of the sum of squared weights.")] = None,
+    exposure: Annotated[Text, typer.Option(help="Column of exposures: how long or how much was counted.")] = None,
+    offset: Annotated[Text, typer.Option(help="Column added to the linear predictor.")] = None,
+    weights: Annotated[Text, typer.Option(help="Column of row weights.")] = None,
     class_weight: Annotated[Text, typer.Option(help="balanced, or class=weight,class=weight.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
     text: Annotated[list[str] | None, typer.Option(help="Column whose words are used; may be repeated.")] = None,
     valid: Annotated[
-        str, typer.Option(help="A file of rows to choose the model by, or their part of the data.")
+        str, typer.Option(help="A file of rows that choose the model, or their share of the data.")
     ] = "0.2",
-    metric: Annotated[Text, typer.Option(help="What the model is chosen by, such as log_loss, f2 or rmse.")] = None,
-    threshold: Annotated[Text, typer.Option(help="tune, or a number: for two classes.")] = None,
+    metric: Annotated[Text, typer.Option(help="Metric that chooses the model, such as log_loss, f2 or rmse.")] = None,
+    threshold: Annotated[Text, typer.Option(help="tune, or a number, for two classes.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Most threads to use.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Maximum number of threads.")] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="A file to keep the network's run in, for --resume after a crash.")
+        Path | None, typer.Option(help="A file for checkpoints of the network, for --resume after a crash.")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Go on from such a file; data and options must be the same.")
+        Path | None, typer.Option(help="Continue from a checkpoint; data and options must be the same.")
     ] = None,
-    delimiter: Annotated[Text, typer.Option(help="Between the fields of text files; else recognised.")] = None,
+    delimiter: Annotated[Text, typer.Option(help="Field delimiter of text files; detected by default.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file.")] = Path("model.linnet"),
     report: Annotated[Path | None, typer.Option(help="A page about the model, such as report.html.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -86,7 +92,7 @@ def train(
     from linnet.tables.train import train_on
 
     if checkpoint is not None and resume is not None:
-        raise ConfigError("--checkpoint begins a run and --resume goes on with one, in the same file: give one of them")
+        raise ConfigError("--checkpoint starts a run and --resume continues one, in the same file: give one of them")
     run = checkpoint or resume
     console = terminal.console(quiet=as_json)
     bars.console = terminal.console
@@ -148,7 +154,7 @@ def _several(name: str, text: Text, kind: Any) -> Any:
     try:
         return tuple(kind(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
-        what = "whole numbers such as 64,32" if kind is int else "numbers such as 0.1,0"
+        what = "integers such as 64,32" if kind is int else "numbers such as 0.1,0"
         raise ConfigError(f"--{name} must be {what}, got {text!r}") from None
 
 
@@ -215,16 +221,16 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
     for one in (one for one in model.tried if one.failed):
         console.print(line(f"{one.name} failed: {one.failed}", "yellow"))
     if losses := model.facts.get("losses"):
-        console.print(f"loss {losses['train']:.8g} on the rows trained on, {losses['held_out']:.8g} on those held out")
+        console.print(f"loss {losses['train']:.8g} on the training rows, {losses['held_out']:.8g} on the held-out rows")
     console.print(line(_kept(model, chosen, options)))
     rivals = [one for one in model.tried if not one.failed and one is not chosen]
     if not math.isfinite(chosen.scores[model.metric]):
         told = f"warning: {model.metric} is finite for no model: scale the target, or choose by another --metric"
         console.print(told, style="yellow")
     elif chosen.name == "constant" and rivals:
-        console.print("warning: no model predicts better than the same answer for every row", style="yellow")
+        console.print("warning: no model predicts better than a constant", style="yellow")
     elif chosen.name == "constant" and options.model == "auto":
-        console.print("warning: it gives the same answer for every row; nothing else was fitted", style="yellow")
+        console.print("warning: it predicts the same for every row; no other model was fitted", style="yellow")
     console.print(line(f"saved {out} ({out.stat().st_size / 1000:,.0f} kB)"))
 
 

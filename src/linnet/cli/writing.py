@@ -29,7 +29,7 @@ def check_out(*paths: Path | None, data: Sequence[str] = ()) -> None:
             raise ConfigError(f"cannot write {path}: it is a folder; name a file in it")
         real = real_path(path)
         if real in read and not is_stream(path):
-            raise ConfigError(f"cannot write {path}: it is read, and would be lost; choose another name")
+            raise ConfigError(f"cannot write {path}: it is an input, and would be overwritten; choose another name")
         if real in seen and not is_stream(path):
             raise ConfigError(f"cannot write {path}: two files would have this name; choose another one")
         seen.add(real)

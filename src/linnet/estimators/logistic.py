@@ -115,7 +115,7 @@ class LogisticRegression(Classifier, LinearModel):
     column_penalty : dict, array or None, default=None
         Factor of each coefficient's penalty: a dict by column name (1 for the others), or one number per
         coefficient.
-    gaps : {"refuse", "fill"}, default="refuse"
+    missing : {"refuse", "fill"}, default="refuse"
         Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
         indicator column; text and categories with a level of their own).
     threads : int or None, default=None
@@ -165,7 +165,7 @@ class LogisticRegression(Classifier, LinearModel):
         n_jobs: int | None = None,
         reference: object = None,
         column_penalty: Penalties | None = None,
-        gaps: str = "refuse",
+        missing: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self._keep(locals())

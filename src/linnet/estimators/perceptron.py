@@ -17,7 +17,7 @@ from linnet.data.targets import class_weights
 from linnet.errors import DataError
 from linnet.estimators.class_labels import class_numbers
 from linnet.estimators.linear.coefficients import HasCoefficients, as_parameters, coefficient_shape
-from linnet.estimators.linear.settings import check_gaps
+from linnet.estimators.linear.settings import check_missing
 from linnet.evaluate.metric import NamedMetric
 from linnet.fit.loop.optimizers import SGD
 from linnet.fit.loop.progress import Verbose, check_verbose, follow
@@ -72,7 +72,7 @@ class Perceptron(HasCoefficients, Classifier):
     threads : int or None, default=None
         The largest number of threads; None uses as many as pay off. The result has the same bytes for any
         number.
-    gaps : {"refuse", "fill"}, default="refuse"
+    missing : {"refuse", "fill"}, default="refuse"
         Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
         indicator column; text and categories with a level of their own).
 
@@ -107,7 +107,7 @@ class Perceptron(HasCoefficients, Classifier):
         warm_start: bool = False,
         verbose: Verbose = 0,
         threads: int | None = None,
-        gaps: str = "refuse",
+        missing: str = "refuse",
     ) -> None:
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -118,7 +118,7 @@ class Perceptron(HasCoefficients, Classifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.threads = threads
-        self.gaps = gaps
+        self.missing = missing
 
     def fit(self, X: Table, y: Targets) -> Self:
         """Fit the model; if that fails, it stays as it was.
@@ -141,22 +141,38 @@ class Perceptron(HasCoefficients, Classifier):
         return self
 
     @overload
-    def fit_stream(self, X: object, y: object, *, every: Literal["epoch"] = "epoch") -> Iterator[Epoch]: ...
+    def fit_stream(self, X: Table, y: Targets, *, every: Literal["epoch"] = "epoch") -> Iterator[Epoch]: ...
 
     @overload
-    def fit_stream(self, X: object, y: object, *, every: Literal["step"]) -> Iterator[Step | Epoch]: ...
+    def fit_stream(self, X: Table, y: Targets, *, every: Literal["step"]) -> Iterator[Step | Epoch]: ...
 
-    def fit_stream(self, X: object, y: object, *, every: str = "epoch") -> Iterator[Step | Epoch]:
-        """Fit, yielding each epoch's record as it comes, and with `every="step"` that of each row, too.
+    def fit_stream(self, X: Table, y: Targets, *, every: str = "epoch") -> Iterator[Step | Epoch]:
+        """Fit the model, and yield the record of each epoch as soon as it ends.
 
-        Leaving the loop ends the training; the model keeps what it learned in whole epochs.
+        Leaving the loop ends the training; the model keeps what it learned in complete epochs.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,)
+            The class of each row.
+        every : {"epoch", "step"}, default="epoch"
+            With "step", each row that the perceptron learns from has a record, too. The training is the same.
+
+        Yields
+        ------
+        Step
+            The row of a step, its gradient, and the parameters before and after it.
+        Epoch
+            The losses and mistakes of an epoch.
         """
         every_step = wants_steps(every)
         made, training = self._prepared(X, y)  # now, so that errors come before the first record
         training.every_step = every_step
         return (record for record in self._records(made, training) if isinstance(record, Epoch | Step))
 
-    def _prepared(self, X: object, y: object) -> tuple[Self, Training]:
+    def _prepared(self, X: Table, y: Targets) -> tuple[Self, Training]:
         """Return a copy of the model that knows the table and its classes, and the run that is to train it."""
         shuffle, _ = (check_flag(getattr(self, name), name) for name in ("shuffle", "warm_start"))
         with_bias = check_flag(self.fit_intercept, "fit_intercept")
@@ -165,9 +181,9 @@ class Perceptron(HasCoefficients, Classifier):
         check_number(self.eta0, "eta0", above=0)
         if y is None:
             raise DataError("Perceptron requires y to be passed, but the target y is None")
-        check_gaps(self.gaps)
+        check_missing(self.missing)
         made = copy(self)
-        made._encoder, columns = Encoder.learn(X, gaps="fill" if self.gaps == "fill" else "refuse")
+        made._encoder, columns = Encoder.learn(X, gaps="fill" if self.missing == "fill" else "refuse")
         check_form(made, X, reset=True)
         made.classes_, labels = class_numbers(y, len(columns))
         made.mistakes_ = []

@@ -46,7 +46,7 @@ def run(assignment: str, text: str, name: str, folder: Path, *, seconds: float =
     """
     limits = {"CPU": int(seconds) + 1, "AS": _MEMORY_BYTES, "FSIZE": _OUTPUT_BYTES, "CORE": 0}
     job = json.dumps({"assignment": assignment, "text": text, "name": name, "limits": limits}) + "\n"
-    start = _START.format(path=[str(Path(path).absolute()) for path in [folder, *sys.path]])
+    start = _START.format(path=[str(Path(path).absolute()) for path in (str(folder), *sys.path)])
     program = [sys.executable, "-I", "-X", "utf8", "-c", start]
     with (
         tempfile.TemporaryDirectory(prefix="linnet-learn-") as empty,

@@ -134,12 +134,12 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         if shifts or class_weight is not None:
             raise ConfigError(
                 Parameter("model", "sequential"),
-                " knows no exposure, offset or class weights: use ",
+                " does not support exposures, offsets or class weights: use ",
                 Parameter("model", "mlp"),
             )
         made = TableNetwork(task, **options.sequential, seed=seed, **common)
         return [Candidate("sequential", "one network, as asked for", lambda: made, proba=made.has_proba)]
-    exact: dict[str, Any] = {"gaps": "fill", **common}
+    exact: dict[str, Any] = {"missing": "fill", **common}
     net: dict[str, Any] = {**params, "preset": "tabular", **common}
     net |= {"random_state": seed, "checkpoint": options.checkpoint}
     of_networks: dict[str, Any] = {"settings": tuple(params), "by_epochs": True}
@@ -152,7 +152,7 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
     if classes:
         name, other = ("logistic", "softmax") if task is Task.TWO_CLASSES else ("softmax", "logistic")
         weighted: dict[str, Any] = {"class_weight": class_weight}
-        rule: dict[str, Any] = {"random_state": seed, "gaps": "fill", "threads": threads}
+        rule: dict[str, Any] = {"random_state": seed, "missing": "fill", "threads": threads}
         rule |= {name: params[name] for name in _OF_PERCEPTRON if name in params}
         found += [
             Candidate(
@@ -173,7 +173,9 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         if class_weight is not None:
             raise ConfigError(Parameter("class_weight"), f" is for classes, and the task is {task!r}")
         if not shifts:
-            linear = Candidate("linear", "linear regression", lambda: Ridge(alpha=1e-3, gaps="fill", threads=threads))
+            linear = Candidate(
+                "linear", "linear regression", lambda: Ridge(alpha=1e-3, missing="fill", threads=threads)
+            )
             found.append(replace(linear, from_file=True))
         heads: tuple[str, ...] = ()
         if task is Task.COUNTS:
@@ -201,6 +203,6 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
             Parameter(unused[0]),
             " is for the network, and ",
             Parameter("model", model),
-            " has no such thing: use auto or mlp",
+            " is not one: use auto or mlp",
         )
     return chosen

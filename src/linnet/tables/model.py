@@ -290,7 +290,7 @@ class TableModel(Saved):
             raise ConfigError(
                 f"intervals are of numbers, and the task is {self.task!r}: ",
                 Parameter("predict_proba"),
-                " says how sure it is",
+                " shows how certain a prediction is",
             )
         found = self._predictions(data)
         return _known(found.law).interval(found.values, level)
@@ -391,7 +391,7 @@ class TableModel(Saved):
         from linnet.report import facts_of, write_report
 
         if data is None and self.run is None:
-            raise ConfigError("a model from a file has no rows of its training: give data to report on")
+            raise ConfigError("a model from a file has no training rows: give data to report on")
         known: dict[str, Any] = {}
         if self.run is not None:
             known = {"training": self.run.training, "files": self.run.files, "notices": self.run.notices}
@@ -423,5 +423,7 @@ def _misfits(source: "Source", types: "Types") -> list[str]:
 
 def _known(law: Law | None) -> Law:
     if law is None:
-        raise ConfigError("the model file does not say how far numbers lie from what is predicted: train it again")
+        raise ConfigError(
+            "the model file does not have the variance of the residuals, which intervals need: train it again"
+        )
     return law

@@ -83,5 +83,5 @@ def _append(
     for name, count in encoded.unseen.items():
         odd[f"have a level of {name!r} that the sample does not have, which has no effect"] = count
     for name, count in encoded.filled.items():
-        odd[f"have no value of {name!r}, of which the sample has all: they get the median"] = count
+        odd[f"have no value of {name!r}, which no row of the sample lacks: they get the median"] = count
     return odd

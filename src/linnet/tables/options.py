@@ -98,7 +98,7 @@ class Options:
                 given = tuple(given.tolist()) if given.ndim else given.item()
                 object.__setattr__(self, name, given)
             if name == "hidden_layer_sizes" and not isinstance(given, int | np.integer | list | tuple | range | None):
-                raise ConfigError(Parameter(name), f" must be a list of whole numbers, got {given!r}")
+                raise ConfigError(Parameter(name), f" must be a list of integers, got {given!r}")
             if not (given is None or isinstance(given, str | int | float | np.number | list | tuple | range)):
                 raise ConfigError(Parameter(name), f" must be one for all layers or a list, got {given!r}")
         if isinstance(self.hidden_layer_sizes, int | np.integer):
@@ -129,7 +129,7 @@ class Options:
                 ) from None
         if self.resume and self.checkpoint is None:
             raise ConfigError(
-                Parameter("resume", True), " goes on from a checkpoint: give its file as ", Parameter("checkpoint")
+                Parameter("resume", True), " continues from a checkpoint: give its file as ", Parameter("checkpoint")
             )
         self._check_network()
 

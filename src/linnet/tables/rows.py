@@ -168,7 +168,7 @@ class TableRows:
         for what, counts in (
             ("levels never seen in training, which have no effect", self.unseen),
             ("levels never seen in training, which count as rare ones", self.rare),
-            ("gaps where training had none, filled with the median", self.filled),
+            ("missing values where training had none, filled with the median", self.filled),
         ):
             if counts:
                 rows = ", ".join(f"{count} in column {name!r}" for name, count in counts.items())
@@ -225,7 +225,7 @@ def check_given(table: "pa.Table", roles: Roles, numbers: NDArray[np.int64]) -> 
             least = "at least" if name == "sample_weight" else "above"
             raise DataError(
                 f"column {getattr(roles, what)!r}, the {what}, has {values[row]:g} in row {numbers[row]:,}: it "
-                f"must be {least} 0; put it right, or leave out such rows"
+                f"must be {least} 0; correct it, or leave out such rows"
             )
         if name == "sample_weight" and not values.any():
             raise DataError(f"column {roles.weights!r}, the weights, is 0 in every row: no row counts")
@@ -243,7 +243,7 @@ def target_of(table: "pa.Table", schema: Schema, task: Task, classes: Array | No
         if not np.isfinite(values[row]):
             raise DataError(f"the target {name!r} has no value in row {row}")
         if task is Task.COUNTS and (values < 0).any():
-            raise DataError(f"the target {name!r} has {values.min():g} in row {int(values.argmin())}: no count")
+            raise DataError(f"the target {name!r} has {values.min():g} in row {int(values.argmin())}: not a count")
         return values
     names, codes = _coded(table[name])
     if classes is not None and schema.target.is_number:
@@ -252,7 +252,7 @@ def target_of(table: "pa.Table", schema: Schema, task: Task, classes: Array | No
     found = np.asarray(np.array([*names, ""], dtype=object)[codes])
     row, longest = max(enumerate(map(len, found)), key=lambda one: one[1], default=(0, 0))
     if longest > _LONGEST_CLASS:
-        raise DataError(f"the target {name!r} has {longest:,} characters in row {row}: no name of a class")
+        raise DataError(f"the target {name!r} has {longest:,} characters in row {row}: not the name of a class")
     if classes is not None:
         check_classes(found, classes, name)
     return found

@@ -306,7 +306,7 @@ def _line(task: Task, options: Options) -> list[Candidate]:
         if options.threshold is not None and not candidate.proba:
             raise ConfigError(f"a threshold is on probabilities, and {candidate.name} has none: use logistic or mlp")
         if options.weights is not None and "sample_weight" not in candidate.takes:
-            raise ConfigError(f"{candidate.name} takes no weights of rows: use another model, or repeat rows")
+            raise ConfigError(f"{candidate.name} takes no row weights: use another model, or repeat rows")
     return line
 
 
@@ -317,7 +317,9 @@ def _metrics(task: Task, line: list[Candidate], options: Options) -> tuple[Metri
     chooser = as_metric(options.metric, task) if options.metric else possible[0]
     if chooser.needs is Needs.PROBABILITIES and not every:
         names = ", ".join(metric.name for metric in possible)
-        raise ConfigError(f"{chooser.name} needs probabilities, which {options.model} has not: choose from {names}")
+        raise ConfigError(
+            f"{chooser.name} needs probabilities, which {options.model} does not have: choose from {names}"
+        )
     return chooser, [chooser, *(metric for metric in metrics_of(task) if metric.name != chooser.name)]
 
 
@@ -333,7 +335,7 @@ def _check_checkpoint(network: Candidate | None, options: Options) -> None:
             _check_any(options.checkpoint, [network, *(network.under(head) for head in network.heads[1:])])
         except FileNotFoundError:
             raise ConfigError(
-                f"there is no checkpoint {options.checkpoint} to resume: the network had not begun, or the file is "
+                f"there is no checkpoint {options.checkpoint} to resume: the network had not started, or the file is "
                 "elsewhere; to start over, give ",
                 Parameter("resume", False),
             ) from None

@@ -49,7 +49,7 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
         rows = len(column) - target.missing
         if distinct > 0.5 * rows:
             raise DataError(
-                f"the target {name!r} is text with {distinct:,} different values in {rows:,} rows: no classes"
+                f"the target {name!r} is text with {distinct:,} different values in {rows:,} rows: not classes"
             )
         return Task.MANY_CLASSES, f"{name!r} is text with {distinct:,} different values"
     if is_time(column.type):
@@ -82,7 +82,7 @@ def check_task(task: str, target: Column) -> Task:
     _check_varied(target)
     if wanted is Task.TWO_CLASSES and target.distinct != 2:
         raise DataError(
-            f"the target {target.name!r} has {target.distinct:,} values, and the task 'two classes' needs 2: ask for "
+            f"the target {target.name!r} has {target.distinct:,} values, and the task 'two classes' needs 2: choose "
             "'many classes'"
         )
     if not wanted.has_classes and not target.is_number:
@@ -95,7 +95,7 @@ def check_task(task: str, target: Column) -> Task:
 
 def _check_varied(target: Column) -> None:
     if not target.distinct:
-        raise DataError(f"the target {target.name!r} has no value at all")
+        raise DataError(f"the target {target.name!r} has no values")
     if target.distinct < 2:
         only = target.examples[0]
         raise DataError(f"the target {target.name!r} has one value only ({only}): there is nothing to learn")

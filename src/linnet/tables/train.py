@@ -180,8 +180,8 @@ def train_on(
     notices = [*read.notices, *schema.notices]
     if read.source is not None:
         notices.append(
-            f"the table is too large to hold: columns are judged by {len(table):,} rows drawn at random; linear models "
-            f"learn from all {read.rows:,}, other models from those"
+            f"the table is too large for memory: columns are judged by {len(table):,} rows drawn at random; linear "
+            f"models learn from all {read.rows:,}, other models from those"
         )
     listener.read(schema, notices, leaks(judged, target, schema))
     del judged
@@ -250,7 +250,7 @@ def _check_columns(read: _Read, needed: Sequence[str]) -> None:
     """Refuse a table without one of these columns."""
     if nested := [name for name in needed if name in read.nested]:
         what = ", ".join(map(repr, nested))
-        raise DataError(f"lists or objects in {what}, which linnet cannot use: make columns of plain values of them")
+        raise DataError(f"lists or objects in {what}, which linnet cannot use: convert them to columns of plain values")
     for name in needed:
         if name not in read.table.column_names:
             raise unknown_column(name, read.table.column_names)
@@ -262,4 +262,4 @@ def _check_apart(data: Data, valid: Data) -> None:
     same = [name for name in paths_of(valid) if real_path(name) in trained]
     if same or (valid is data and not isinstance(valid, int | float)):
         told = Parameter("valid", same[0]) if same else Parameter("valid")
-        raise ConfigError(told, ": these rows are learned from, so they say nothing about others")
+        raise ConfigError(told, ": these are training rows, so they cannot show how the model predicts others")

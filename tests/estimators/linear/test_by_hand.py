@@ -50,7 +50,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
 
 def fitted(model: str, table: str) -> Any:
     made, y = MODELS[model]
-    params = {"gaps": "fill", "threads": 1} | ({} if isinstance(made, Perceptron) else {"tol": 1e-8})
+    params = {"missing": "fill", "threads": 1} | ({} if isinstance(made, Perceptron) else {"tol": 1e-8})
     return type(made)(**{**made.get_params(), **params}).fit(TABLES[table], y)
 
 
@@ -241,7 +241,7 @@ def test_wrong_shapes_are_named(name: str) -> None:
 @pytest.mark.parametrize("table", ["dense", "frame"])
 @pytest.mark.parametrize("whole", [False, True], ids=["in place", "whole"])
 def test_classifiers_inside_a_reduction_may_be_changed(model: Any, table: str, whole: bool, tmp_path: Path) -> None:
-    model.estimator.set_params(gaps="fill")
+    model.estimator.set_params(missing="fill")
     model.fit(TABLES[table], FOUR)
     before, part = model.predict_proba(TABLES[table]), model.estimators_[0]
     if whole:
@@ -259,7 +259,7 @@ def test_classifiers_inside_a_reduction_may_be_changed(model: Any, table: str, w
 
 
 def test_a_classifier_of_a_reduction_may_leave_it(tmp_path: Path) -> None:
-    model = OneVsRestClassifier(LogisticRegression(gaps="fill")).fit(FRAME, FOUR)
+    model = OneVsRestClassifier(LogisticRegression(missing="fill")).fit(FRAME, FOUR)
     before, part = model.predict_proba(FRAME), model.estimators_[0]
     with pytest.raises(DataError, match="coef_ must have"):
         part.coef_ = [1.0, 2.0]
@@ -274,7 +274,7 @@ def test_a_classifier_of_a_reduction_may_leave_it(tmp_path: Path) -> None:
 
 
 def test_older_files_of_reductions_are_read() -> None:
-    model = OneVsRestClassifier(LogisticRegression(gaps="fill")).fit(FRAME, FOUR)
+    model = OneVsRestClassifier(LogisticRegression(missing="fill")).fit(FRAME, FOUR)
     now = model.learners_
     assert isinstance(now, StackedLogistic)
     weights = np.empty(now.coef.T.shape)

@@ -60,7 +60,7 @@ def test_a_text_that_stands_for_terabytes(tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "a.parquet", compression="zstd")
     for words in (("inspect", "a.parquet"), ("train", "a.parquet", "--target", "y")):
         said = " ".join(peak(tmp_path, *words)[1].split())
-        assert "bytes stand for more than 17 GB of plain values, and 17 GB, or 256 times the file, are the most" in said
+        assert "bytes expand to more than 17 GB of values, and the limit is 17 GB, or 256 times the file" in said
         assert "write the file anew without column 'text'" in said
 
 
@@ -100,7 +100,7 @@ def test_many_columns(tmp_path: Path) -> None:
         most, said = peak(tmp_path, "inspect", "a.csv")
         taken.append(most)
     assert taken[1] - taken[0] < 160, taken
-    assert "1,000 columns are shown: --json tells of all 12,000" in said
+    assert "1,000 columns are shown: --json lists all 12,000" in said
 
 
 def test_wide_text_is_read_as_narrow_text_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,13 +188,13 @@ def test_limits_are_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.M
     assert "head.csv, line 1: a row that does not end within 1 MB" in refused(tmp_path / "head.csv")
     table = pa.table({"a": ["y", long], "b": [1, 2]})
     parquet.write_table(table, tmp_path / "a.parquet")
-    assert "a.parquet, row 2: its texts are 3 MB, and 1 MB are the most" in refused(tmp_path / "a.parquet")
+    assert "a.parquet, row 2: its texts take 3 MB, more than the limit of 1 MB" in refused(tmp_path / "a.parquet")
     with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
         writer.write_table(table)
-    assert "a.arrow, row 2: its texts are 3 MB, and 1 MB are the most" in refused(tmp_path / "a.arrow")
+    assert "a.arrow, row 2: its texts take 3 MB, more than the limit of 1 MB" in refused(tmp_path / "a.arrow")
     monkeypatch.setattr(parquet_pages, "_LARGEST_PAGE", 1 << 21)
     said = refused(tmp_path / "a.parquet")
-    assert "column 'a' has a page of 3 MB once decompressed, and 2 MB are the most: write the file anew" in said
+    assert "column 'a' has a page of 3 MB once decompressed, more than the limit of 2 MB: rewrite the file" in said
     monkeypatch.setattr(arrow_batches, "_MOST", 1 << 21)
     for kind, new in (("file", pa.ipc.new_file), ("stream", pa.ipc.new_stream)):
         for compression in ("zstd", "lz4", None):

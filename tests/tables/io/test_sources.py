@@ -227,7 +227,7 @@ def test_text_that_is_not_utf8_is_read_as_windows_1252(write: Write) -> None:
     early = write("name,x\nMüller €,1\n".encode("cp1252"))
     source = open_source([early])
     assert source.read()["name"].to_pylist() == ["Müller €"]
-    assert source.notices == [f"{early} is not UTF-8: read as Windows-1252, the usual code of Western Europe"]
+    assert source.notices == [f"{early} is not UTF-8: read as Windows-1252, the usual encoding in Western Europe"]
     late = write(b"name,x\n" + b"abc,1\n" * 400_000 + "Müller,1\n".encode("cp1252"))
     source = open_source([late])
     assert source.notices == []
@@ -253,7 +253,7 @@ def test_a_first_line_of_numbers_is_noticed(write: Write) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "is empty: there is no line with the names of columns"),
+        (b"", "is empty: it has no header"),
         (b"\n \n", "is empty"),
         (b"a,b\n1,2\n\n3\n4,5\n", "line 4: 1 field where the header has 2: '3'"),
         (b'a,b\n1,"x\ny"\n3,4,5\n', "line 4: 3 fields where the header has 2: '3,4,5'"),
@@ -261,7 +261,7 @@ def test_a_first_line_of_numbers_is_noticed(write: Write) -> None:
         (b"a,b\n1,2\n3,\0\n", "line 3: a NUL byte"),
         (b"PK\x03\x04....", "is a spreadsheet or a zip archive: save the table as CSV or Parquet"),
         (gzip.compress(random.Random(0).randbytes(3000))[:-1000], "Truncated compressed stream"),
-        (b"\x1f\x8b\x08xxxxxxxxxxxxxxx", "it is damaged, cut short, or of another kind"),
+        (b"\x1f\x8b\x08xxxxxxxxxxxxxxx", "it is damaged, cut short, or of another format"),
         (codecs.BOM_UTF16_LE + "a,b\n1,2\n".encode("utf-16-le") + b"\x00\xd8A\x00", "begins as UTF-16"),
     ],
 )
@@ -277,7 +277,7 @@ def test_an_error_names_the_line(write: Write, data: bytes, message: str) -> Non
     [
         ('{"a": 1}\n{"a": 2\n', "line 2: Missing a comma or '}' after an object member"),
         ('{"a": 1}\n\n{"a": "x"}\n', "line 3: column 'a' holds a string where a number is expected"),
-        ('{"a": 1}\n[1]\n', "line 2: a array: write one JSON object a line"),
+        ('{"a": 1}\n[1]\n', "line 2: a array: write one JSON object per line"),
         ('[{"a": 1}]', "does not begin with an object {...}"),
     ],
 )
@@ -351,9 +351,7 @@ def test_a_large_cell(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = "x\n" * 5_000_000
     assert read(write(f'a,b\n1,"{cell}"\n2,y\n')) == {"a": [1, 2], "b": [cell, "y"]}
     monkeypatch.setattr(text_files, "_LARGEST_ROW", 1 << 22)
-    assert "line 2: a row that does not end within 4 MB of text, the most there may be" in fails(
-        write(f'a,b\n1,"{cell}"\n2,y\n')
-    )
+    assert "line 2: a row that does not end within 4 MB of text, the limit" in fails(write(f'a,b\n1,"{cell}"\n2,y\n'))
 
 
 CHUNKS = """

@@ -6,7 +6,7 @@ Each is a network without hidden layers: z = x W + b + offset, a head on top (`l
 
 Some defaults differ from scikit-learn's on purpose: tol=1e-12, solver="auto" and max_iter=1000, as problems are solved
 to full precision. Parameters of scikit-learn's own solvers (copy_X, n_jobs, random_state) are accepted and ignored.
-`verbose=1` shows a progress bar, `verbose=2` one line per iteration. `gaps="fill"` accepts data frames with missing
+`verbose=1` shows a progress bar, `verbose=2` one line per iteration. `missing="fill"` accepts data frames with missing
 values: numeric columns are filled with their median and get an indicator column; in text and categories missing is a
 level of its own.
 

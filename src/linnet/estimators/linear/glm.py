@@ -51,7 +51,7 @@ class PenalisedRegressor(Regressor, LinearModel):
         verbose: int = 0,
         l1_ratio: float = 0.0,
         column_penalty: Penalties | None = None,
-        gaps: str = "refuse",
+        missing: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -235,7 +235,7 @@ class GammaRegressor(PenalisedRegressor):
     column_penalty : dict, array or None, default=None
         Factor of each coefficient's penalty: a dict by column name (1 for the others), or one number per
         coefficient.
-    gaps : {"refuse", "fill"}, default="refuse"
+    missing : {"refuse", "fill"}, default="refuse"
         Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
         indicator column; text and categories with a level of their own).
     threads : int or None, default=None
@@ -292,7 +292,7 @@ class TweedieRegressor(PenalisedRegressor):
     column_penalty : dict, array or None, default=None
         Factor of each coefficient's penalty: a dict by column name (1 for the others), or one number per
         coefficient.
-    gaps : {"refuse", "fill"}, default="refuse"
+    missing : {"refuse", "fill"}, default="refuse"
         Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
         indicator column; text and categories with a level of their own).
     threads : int or None, default=None
@@ -329,7 +329,7 @@ class TweedieRegressor(PenalisedRegressor):
         verbose: int = 0,
         l1_ratio: float = 0.0,
         column_penalty: Penalties | None = None,
-        gaps: str = "refuse",
+        missing: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self._keep(locals())

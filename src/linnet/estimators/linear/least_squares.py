@@ -55,7 +55,7 @@ class Ridge(Regressor, LinearModel):
     column_penalty : dict, array or None, default=None
         Factor of each coefficient's penalty: a dict by column name (1 for the others), or one number per
         coefficient.
-    gaps : {"refuse", "fill"}, default="refuse"
+    missing : {"refuse", "fill"}, default="refuse"
         Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
         indicator column; text and categories with a level of their own).
     threads : int or None, default=None
@@ -94,7 +94,7 @@ class Ridge(Regressor, LinearModel):
         positive: bool = False,
         random_state: object = None,
         column_penalty: Penalties | None = None,
-        gaps: str = "refuse",
+        missing: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self._keep(locals())
@@ -235,7 +235,7 @@ class LinearRegression(Ridge):
         Ignored: see `threads`.
     positive : bool, default=False
         Whether all coefficients must be at least 0.
-    gaps : {"refuse", "fill"}, default="refuse"
+    missing : {"refuse", "fill"}, default="refuse"
         Missing values in data frames: refuse them, or fill them in (numeric columns with the median, and an
         indicator column; text and categories with a level of their own).
     threads : int or None, default=None
@@ -267,7 +267,7 @@ class LinearRegression(Ridge):
         tol: float = 1e-12,
         n_jobs: int | None = None,
         positive: bool = False,
-        gaps: str = "refuse",
+        missing: str = "refuse",
         threads: int | None = None,
     ) -> None:
         self._keep(locals())

@@ -49,7 +49,7 @@ class LinearModel(HasCoefficients):
 
     n_iter_: Any
     fit_intercept: bool
-    gaps: str
+    missing: str
     tol: float
     threads: int | None
     _shifts: tuple[str, ...] = ()  # which of "offset" and "exposure" were passed to the fit

@@ -15,7 +15,7 @@ from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.select import solve
 from linnet.fit.solvers.solution import Solution
 
-GAPS = ("refuse", "fill")
+HANDLING_OF_MISSING = ("refuse", "fill")
 Penalties = Mapping[str, float] | Any
 _DEFAULT_MAX_ITER = 1000
 
@@ -25,7 +25,7 @@ class LinearSettings:
     """The parameters that linear models share, by name; one that a model does not have keeps its default."""
 
     fit_intercept: bool
-    gaps: str
+    missing: str
     tol: float
     solver: str = "auto"
     max_iter: int | None = None
@@ -45,7 +45,7 @@ class LinearSettings:
         """Raise a ConfigError that names the first invalid parameter."""
         for name in ("fit_intercept", "positive", "warm_start"):
             check_flag(getattr(self, name), name)
-        check_gaps(self.gaps)
+        check_missing(self.missing)
         check_number(self.tol, "tol", at_least=0)
         check_random(self.random_state)
         if self.max_iter is not None:
@@ -60,7 +60,7 @@ class LinearSettings:
 
     def encode(self, X: object) -> tuple[Encoder, Columns]:
         """Return the encoder of a table, and the table's columns."""
-        return Encoder.learn(X, gaps="fill" if self.gaps == "fill" else "refuse", narrow=True)
+        return Encoder.learn(X, gaps="fill" if self.missing == "fill" else "refuse", narrow=True)
 
     def solve(self, problem: Problem, start: Floats | None = None) -> Solution:
         """Solve a problem, from `start` unless it is None, and show progress according to `verbose`."""
@@ -95,6 +95,6 @@ class LinearSettings:
         return in_core_order
 
 
-def check_gaps(gaps: object) -> None:
-    """Raise a ConfigError unless `gaps` is "refuse" or "fill"."""
-    check_name(gaps, "gaps", GAPS)
+def check_missing(missing: object) -> None:
+    """Raise a ConfigError unless `missing` is "refuse" or "fill"."""
+    check_name(missing, "value of missing", HANDLING_OF_MISSING)

@@ -7,13 +7,13 @@ from linnet.learn.assignment import Assignment, Chapter
 from linnet.learn.course import classes, deep, evaluation, glm, graph, linear, networks, optimizers, reductions, theory
 
 COURSE = (
-    Chapter("Linear regression", linear.ASSIGNMENTS),
-    Chapter("Two classes and many", classes.ASSIGNMENTS),
-    Chapter("Counts, likelihoods, one gradient for all", glm.ASSIGNMENTS),
-    Chapter("Networks", (*networks.ASSIGNMENTS, *optimizers.ASSIGNMENTS, *deep.ASSIGNMENTS, *graph.ASSIGNMENTS)),
-    Chapter("Many classes from two", reductions.ASSIGNMENTS),
-    Chapter("Evaluation", evaluation.ASSIGNMENTS),
-    Chapter("Theory", theory.ASSIGNMENTS),
+    Chapter("Linear regression", linear.LINEAR_REGRESSION),
+    Chapter("Two classes and many", classes.CLASSIFICATION),
+    Chapter("Counts, likelihoods, one gradient for all", glm.LIKELIHOODS),
+    Chapter("Networks", (*networks.NETWORKS, *optimizers.OPTIMIZER_STEPS, *deep.DEEP_NETWORKS, *graph.GRAPHS)),
+    Chapter("Many classes from two", reductions.REDUCTIONS),
+    Chapter("Evaluation", evaluation.EVALUATION),
+    Chapter("Theory", theory.THEORY),
 )
 
 

@@ -127,4 +127,4 @@ _GRAPH = Assignment(
     page="graph",
 )
 
-ASSIGNMENTS = (_GRAPH,)
+GRAPHS = (_GRAPH,)

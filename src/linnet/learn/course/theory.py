@@ -178,4 +178,4 @@ _APPROXIMATION = Assignment(
     page="approximation",
 )
 
-ASSIGNMENTS = (_ENTROPY, _APPROXIMATION)
+THEORY = (_ENTROPY, _APPROXIMATION)

@@ -31,8 +31,8 @@ def check_batches(path: Path, kind: str, name: str) -> None:
                 return
             if size > _MOST:
                 raise DataError(
-                    f"{name}: a record batch takes {size / 1e6:,.0f} MB once decompressed, and {_MOST >> 20} MB are "
-                    "the most: write the file anew with fewer rows in a batch"
+                    f"{name}: a record batch takes {size / 1e6:,.0f} MB once decompressed, more than the limit of "
+                    f"{_MOST >> 20} MB: rewrite the file with fewer rows per batch"
                 )
 
 

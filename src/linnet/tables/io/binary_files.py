@@ -78,9 +78,9 @@ class BinaryFile:
         columns = {name: batch.select([name]) for name in batch.schema.names}
         largest = max(columns, key=lambda name: _plain_size(columns[name], _text_sizes(columns[name])))
         return DataError(
-            f"{self.name}: {size:,} bytes stand for more than {max(_MOST_PLAIN, _TIMES_FILE * size) / 1e9:,.0f} GB of "
-            f"plain values, and {_MOST_PLAIN / 1e9:,.0f} GB, or {_TIMES_FILE} times the file, are the most: write the "
-            f"file anew without column {largest!r}, which takes most of it, or with shorter texts or fewer rows"
+            f"{self.name}: {size:,} bytes expand to more than {max(_MOST_PLAIN, _TIMES_FILE * size) / 1e9:,.0f} GB of "
+            f"values, and the limit is {_MOST_PLAIN / 1e9:,.0f} GB, or {_TIMES_FILE} times the file: rewrite the file "
+            f"without column {largest!r}, which takes most of it, or with shorter texts or fewer rows"
         )
 
     def _parts(self, batch: pa.RecordBatch, sizes: NDArray[np.int64], first: int) -> Iterator[pa.RecordBatch]:
@@ -89,8 +89,8 @@ class BinaryFile:
         if len(sizes) and sizes.max() > _LARGEST_ROW:
             row = int(sizes.argmax())
             raise DataError(
-                f"{self.name}, row {first + row + 1}: its texts are {sizes[row] / 1e6:,.0f} MB, and "
-                f"{_LARGEST_ROW >> 20} MB are the most: leave out the column with the long values, or cut them off"
+                f"{self.name}, row {first + row + 1}: its texts take {sizes[row] / 1e6:,.0f} MB, more than the "
+                f"limit of {_LARGEST_ROW >> 20} MB: leave out the column with the long values, or shorten them"
             )
         start = 0
         while start < batch.num_rows:

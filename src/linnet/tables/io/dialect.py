@@ -72,17 +72,17 @@ def recognise(
         line = sample[: sample.index(b"\0")].count(b"\n") + 1
         raise DataError(f"{name}, line {line}: a NUL byte: the file is damaged, or not text")
     if not sample.strip():
-        raise DataError(f"{name} is empty: there is no line with the names of columns")
+        raise DataError(f"{name} is empty: it has no header")
     if is_json:
         if not sample.lstrip().startswith(b"{"):
-            raise DataError(f"{name} does not begin with an object {{...}}: write one JSON object a line")
+            raise DataError(f"{name} does not begin with an object {{...}}: write one JSON object per line")
         return Dialect(encoding)
     try:
         text = sample.decode()
     except UnicodeDecodeError as error:
         if whole or error.start < len(sample) - 4:
             encoding = "cp1252"
-            notice(f"{name} is not UTF-8: read as Windows-1252, the usual code of Western Europe")
+            notice(f"{name} is not UTF-8: read as Windows-1252, the usual encoding in Western Europe")
         text = sample.decode("latin-1" if encoding == "cp1252" else "utf-8", errors="ignore")
     if encoding == "cp1252":
         text = sample.decode("cp1252", errors="replace")
@@ -122,7 +122,7 @@ def unique_names(
             copy += 1
             new = f"{text or f'column {place}'}.{copy}"
         if new != text:
-            changed.append(f"the {'second ' + repr(text) if text else f'nameless column {place}'} is called {new!r}")
+            changed.append(f"the {'second ' + repr(text) if text else f'nameless column {place}'} is renamed {new!r}")
         names[new] = None
         taken.add(new)
     if changed:
@@ -130,9 +130,7 @@ def unique_names(
         notice(f"{name}: {', '.join(changed[:3])}{more}")
     numbers = sum(bool(_NUMBER.fullmatch(text)) for text in found)
     if rows and len(found) > 1 and numbers > len(found) / 2 and list(found) != [str(i) for i in range(len(found))]:
-        notice(
-            f"{name}: its first line looks like data ({', '.join(found[:3])}, ...), but was taken as names of columns"
-        )
+        notice(f"{name}: its first line looks like data ({', '.join(found[:3])}, ...), but was read as the header")
     return tuple(names)
 
 

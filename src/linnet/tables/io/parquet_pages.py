@@ -33,14 +33,14 @@ def check_pages(file: BinaryIO, metadata: Any, columns: list[int] | None, name: 
             if size > _LARGEST_PAGE and (size := _largest_page(file, chunk)) > _LARGEST_PAGE:
                 raise DataError(
                     f"{name}: column {chunk.path_in_schema!r} has a page of {size / 1e6:,.0f} MB once decompressed, "
-                    f"and {_LARGEST_PAGE >> 20} MB are the most: write the file anew with smaller pages, or without "
+                    f"more than the limit of {_LARGEST_PAGE >> 20} MB: rewrite the file with smaller pages, or without "
                     "the column"
                 )
             total += size
         if total > _MOST_AT_ONCE:
             raise DataError(
-                f"{name}: a page of each column takes {total / 1e9:,.1f} GB at once, and {_MOST_AT_ONCE >> 30} GB are "
-                "the most: write the file anew with smaller pages or fewer rows in a row group"
+                f"{name}: a page of each column takes {total / 1e9:,.1f} GB at once, more than the limit of "
+                f"{_MOST_AT_ONCE >> 30} GB: rewrite the file with smaller pages or fewer rows per row group"
             )
 
 

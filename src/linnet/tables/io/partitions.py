@@ -79,7 +79,7 @@ def partitioned(part: Any, values: Mapping[str, str | None], notice: Callable[[s
     """The file with the columns of its folders, if it has any; a column of the file's own counts more."""
     own = [name for name in values if name in part.names]
     for name in own:
-        notice(f"the folders' names have a value of {name!r}, but so have the files: that of the files is taken")
+        notice(f"both the folders' names and the files have a value of {name!r}: that of the files is used")
     values = {name: value for name, value in values.items() if name not in own}
     return Partition(part, values) if values else part
 

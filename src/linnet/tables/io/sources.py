@@ -214,7 +214,7 @@ def open_stream(stream: Any) -> Source:
     try:
         reader = pa.RecordBatchReader.from_stream(stream)
     except pa.ArrowException as error:  # such as a single column
-        raise DataError(f"{type(stream).__name__} is no table, of rows with named columns: {error}") from None
+        raise DataError(f"{type(stream).__name__} is not a table of rows with named columns: {error}") from None
     spool = _Spool("stream.arrow", partial(_write_batches, reader))
     notices: list[str] = []
     return Source([_open("the stream", spool.path, None, notices.append)], notices, [spool])
@@ -279,7 +279,7 @@ def _open(name: str, path: Path, delimiter: str | None, notice: Callable[[str], 
         if first.startswith(b"PK\x03\x04"):
             raise DataError(f"{name} is a spreadsheet or a zip archive: save the table as CSV or Parquet")
         if first and suffix in {"parquet", "pq", "arrow", "feather", "ipc"}:
-            raise DataError(f"{name} does not begin as .{suffix} files do: it is damaged, or of another kind")
+            raise DataError(f"{name} does not begin as .{suffix} files do: it is damaged, or of another format")
         is_json = suffix in {"jsonl", "ndjson", "json"} or (suffix not in _SUFFIXES and first.lstrip()[:1] == b"{")
         return open_text(name, path, compression, is_json, delimiter, notice)
 
@@ -294,7 +294,7 @@ def _naming(name: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
         reason = reason[:300].rstrip(".")
-        raise DataError(f"{name} cannot be read: {reason}: it is damaged, cut short, or of another kind") from None
+        raise DataError(f"{name} cannot be read: {reason}: it is damaged, cut short, or of another format") from None
 
 
 # ---- tables ----

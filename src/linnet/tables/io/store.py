@@ -106,4 +106,4 @@ class Store:
                 bytes_, offset = bytes_[written:], offset + written
         except OSError as error:
             need = f"{self._size / 1e9:,.1f} GB of encoded rows"
-            raise DataError(f"{self._folder} cannot hold {need}: {error.strerror}: make room there") from None
+            raise DataError(f"{self._folder} cannot hold {need}: {error.strerror}: free some space there") from None

@@ -108,7 +108,7 @@ class TextFile:
         try:
             return decoder.decode(piece).encode()
         except UnicodeError as error:
-            what = f"{self.name} begins as UTF-16 but goes on otherwise ({error}): save it as UTF-8"
+            what = f"{self.name} begins as UTF-16 but continues otherwise ({error}): save it as UTF-8"
             raise DataError(what) from None
 
     def _blocks(self, progress: Callable[[int], None] = lambda _: None) -> Iterator[Block]:
@@ -133,8 +133,8 @@ class TextFile:
         hint = "" if self.json else "perhaps a quote is not closed; else "
         most = f"{_LARGEST_ROW >> 20} MB"
         return DataError(
-            f"{self.name}, line {line}: {what} that does not end within {most} of text, the most there may be: {hint}"
-            "leave out the column with the long values, or cut them off"
+            f"{self.name}, line {line}: {what} that does not end within {most} of text, the limit: {hint}"
+            "leave out the column with the long values, or shorten them"
         )
 
     def _row_end(self, data: bytes) -> int:
@@ -197,7 +197,7 @@ class TextFile:
                 return table
         if self.json:
             raise DataError(f"{self.name}, line {self._line(block.offset)} or later: not UTF-8: save it as UTF-8")
-        self.notice(f"{self.name} is not UTF-8: read as Windows-1252, the usual code of Western Europe")
+        self.notice(f"{self.name} is not UTF-8: read as Windows-1252, the usual encoding in Western Europe")
         return self._parse(block._replace(text=_from_cp1252(block.text)), columns, types)
 
     @staticmethod
@@ -260,15 +260,15 @@ class TextFile:
         text = bytes(block.text)
         if (deep := too_deep(text)) is not None:
             raise DataError(
-                f"{self.name}, line {self._line(block.offset) + deep}: more than {DEEPEST} lists or objects within "
-                "each other, the most there may be: leave that field out"
+                f"{self.name}, line {self._line(block.offset) + deep}: lists or objects nested more than {DEEPEST} "
+                "deep, the limit: leave that field out"
             )
         rows, columns = text.count(b"\n") + (not text.endswith(b"\n")), len(types) or different_keys(text)
         if rows * columns > MOST_CELLS:
             raise DataError(
                 f"{self.name}: {columns:,} different keys in {rows:,} rows would be {rows * columns / 1e6:,.0f} "
-                f"million cells, nearly all of them empty, and {MOST_CELLS / 1e6:,.0f} million at a time are the "
-                "most: make columns that most rows have, such as one for the key and one for the value"
+                f"million cells, nearly all of them empty, and the limit is {MOST_CELLS / 1e6:,.0f} million at a "
+                "time: use columns that most rows have, such as one for the key and one for the value"
             )
 
     # ---- what is wrong where ----
@@ -341,7 +341,7 @@ class TextFile:
                 return f"{line} or later, column {column!r}: {_shortened(value[2])} where {expected} is expected"
             changed = r"column '\1' holds a \3 where a \2 is expected: a column's values are of one type"
             what = re.sub(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", changed, row[1].rstrip("."))
-            what = re.sub(r"Column\(\) changed from object to (\w+)", r"a \1: write one JSON object a line", what)
+            what = re.sub(r"Column\(\) changed from object to (\w+)", r"a \1: write one JSON object per line", what)
             return f"{line}: {what}"
 
         raise misfits(self.name, [told(text, name) for name, text in misfit.items()] or [told(message)])

@@ -43,7 +43,7 @@ class Date(ColumnKind):
 
     kind = Kind.DATE
     learned = True
-    no_target = "holds dates: make a number of it, such as the days until then"
+    no_target = "holds dates: convert it to a number, such as the days until then"
     styles = _STYLES
     parts = ("year", "month", "weekday", "hour", "days")
 
