@@ -56,6 +56,15 @@ def test_a_typical_mistake_gets_its_message(assignment: Assignment, mistake: Mis
     assert (report.first.message, report.first.recognised) == (mistake.message, True)
 
 
+@pytest.mark.parametrize(("assignment", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", None))
+def test_a_typical_mistake_uses_names_that_exist(assignment: Assignment, mistake: Mistake) -> None:
+    out = io.StringIO()
+    text = assignment.mistaken(mistake)
+    runner.run({"text": text, "name": assignment.file, "assignment": assignment.name}, out)
+    errors = {json.loads(line).get("error") for line in out.getvalue().splitlines()}
+    assert errors <= {None, "ValueError", "IndexError"}
+
+
 def test_the_course_is_as_large_as_a_term() -> None:
     assert len(NAMES) >= 25
     assert len(MISTAKES) >= 60

@@ -197,9 +197,19 @@ def test_parts_behind_the_first_problem_stay_open(tmp_path: Path) -> None:
     assert "all of it is 0" in first(report)
 
 
-def test_the_plain_programs_imported_are_noted(tmp_path: Path) -> None:
-    report = checked(tmp_path, "softmax", "from linnet.plain.softmax_regression import softmax, loss, predict\n")
-    assert any("linnet.plain.softmax_regression" in note for note in report.notes)
+def test_what_leads_out_of_a_program_is_noted(tmp_path: Path) -> None:
+    report = checked(tmp_path, "softmax", f"import os, math\nfrom sklearn import metrics\nopen\n{dedent(SOFTMAX)}")
+    uses = [note.removesuffix(", which the assignment does not need") for note in report.notes]
+    assert uses == ["it uses os", "it uses sklearn.metrics", "it uses open"]
+
+
+def test_a_slip_is_not_taken_for_a_mistake(tmp_path: Path) -> None:
+    """The mistake of transposes in a graph raises a ValueError, too, but not this one."""
+    solution = find("automatic-differentiation").solution
+    text = solution.replace("a.value @ b.value,", "np.array([1.0, 2.0]) + np.zeros(3),")
+    path = tmp_path / "automatic_differentiation.py"
+    path.write_text(text)
+    assert "operands could not be broadcast" in first(check(path))
 
 
 def test_notebooks_are_checked_and_lines_counted_in_their_cells(tmp_path: Path) -> None:

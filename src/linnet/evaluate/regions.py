@@ -133,7 +133,7 @@ def _draw_classes(
 
     if len(classes) > _MAX_CLASSES:
         raise ConfigError(f"a picture shows {_MAX_CLASSES} classes at most, and the model has {len(classes)}")
-    palette = colormaps["tab10" if len(classes) <= 10 else "tab20"].colors[: len(classes)]
+    palette = colormaps["tab10" if len(classes) <= 10 else "tab20"](np.arange(len(classes)))
     number = np.searchsorted(classes, predicted).reshape(plane.shape)
     levels = np.arange(len(classes) + 1) - 0.5
     axes.contourf(*plane.sides, number, levels=levels, colors=palette, alpha=0.25)

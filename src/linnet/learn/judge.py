@@ -1,6 +1,10 @@
 """Compare the values of a student's program with those of the plain one, and say what differs first, and why."""
 
-from collections.abc import Sequence
+import ast
+import errno
+import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -13,6 +17,21 @@ from linnet.learn.program import Source, Submitted, module_of, still_blank
 from linnet.learn.sandbox import Outcome
 from linnet.learn.values import NoValue, from_json, to_json
 
+_HALTED = re.compile(r"import of (linnet\.plain\.\w+) halted")  # see the runner
+_TOO_MUCH = f"[Errno {errno.EFBIG}] {os.strerror(errno.EFBIG)}"
+_HARMLESS = {
+    "__future__",
+    "collections",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "math",
+    "numpy",
+    "operator",
+    "typing",
+}
+_HARMLESS |= {"matplotlib", "random", "time"}
+_LEADING_OUT = {"__builtins__", "__import__", "__loader__", "compile", "eval", "exec", "globals", "open", "vars"}
 _VARIES = (
     "two calls with the same arguments give different results: draw random numbers only from the seed or rng given"
 )
@@ -47,7 +66,7 @@ class Report:
     program: Submitted
     verdicts: Sequence[Verdict]
     printed: str = ""
-    isolated: bool = False
+    confined: Sequence[str] = ()  # what was out of the program's reach: network, files, processes
     notes: Sequence[str] = ()
 
     @property
@@ -88,14 +107,26 @@ def judge(assignment: Assignment, program: Submitted, source: Source, outcome: O
             verdicts.append(Verdict(part, Status.OPEN))
         else:
             verdicts.append(_verdict(assignment, part, outcome.answers.get(number), outcome, source, blanks))
-    return Report(assignment, program, verdicts, outcome.printed, outcome.isolated, _notes(assignment, source))
+    return Report(assignment, program, verdicts, outcome.printed, outcome.confined, _notes(assignment, source))
 
 
 def _notes(assignment: Assignment, source: Source) -> list[str]:
     """What a teacher may want to know of a program, whatever its numbers."""
-    given = assignment.template
-    lines = [line.strip() for line in source.text.splitlines() if "linnet" in line and "import" in line]
-    return [f"it has the line `{line}`, which the assignment does not" for line in lines if line not in given]
+    given = set(_reached(Source.of(assignment.template)))
+    unusual = dict.fromkeys(what for what in _reached(source) if what not in given)
+    return [f"it uses {what}, which the assignment does not need" for what in unusual]
+
+
+def _reached(source: Source) -> Iterator[str]:
+    """What a program imports or calls that leads out of it."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names if one.name.partition(".")[0] not in _HARMLESS)
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{one.name}" for one in node.names]
+            yield from (one for one in names if one.partition(".")[0] not in _HARMLESS)
+        elif isinstance(node, ast.Name) and node.id in _LEADING_OUT:
+            yield node.id
 
 
 def _failure(failure: dict[str, Any]) -> Verdict:
@@ -185,8 +216,12 @@ def _ended(part: Part, outcome: Outcome) -> str:
             return f"{part.of} takes too long, or never ends: is there a loop whose condition never becomes false?"
         case "":
             return "the program ended by itself before this part: is there a call of exit?"
+        case "killed":
+            return "the program was killed by the system: did it use too much memory?"
+        case "files":
+            return "the program was ended because it wrote too much into files"
         case reason:
-            return f"the program was ended by {reason}, perhaps because it used too much memory"
+            return f"the program crashed: {reason}"
 
 
 class _Error:
@@ -197,6 +232,10 @@ class _Error:
         self.message = f"{self.type}: {note}"
         if self.type == "no value":
             self.message = f"it returns {note}, where numbers and arrays are expected"
+        elif found := _HALTED.match(note):
+            self.message = f"it imports {found[1]}, which is the solution of this assignment: write it yourself"
+        elif note == _TOO_MUCH:
+            self.message = "it prints or writes too much: is there a print in a loop that never ends?"
 
 
 def _value(part: Part, program: Any, probe: Any) -> Any:
@@ -207,13 +246,14 @@ def _value(part: Part, program: Any, probe: Any) -> Any:
     except NoValue as error:
         return _Error({"error": "no value", "note": str(error)})
     except Exception as error:  # a mistake may raise anything
-        return _Error({"error": type(error).__name__})
+        return _Error({"error": type(error).__name__, "note": str(error)})
 
 
 def _alike(value: Any, other: Any, tolerance: float) -> bool:
     """Whether two values, or errors, are the same."""
     if isinstance(value, _Error) or isinstance(other, _Error):
-        return isinstance(value, _Error) and isinstance(other, _Error) and value.type == other.type
+        # a NameError is a slip, and no two of them are the same; what NumPy says of shapes is
+        return isinstance(value, _Error) and isinstance(other, _Error) and value.message == other.message
     return difference(value, other, tolerance) is None
 
 

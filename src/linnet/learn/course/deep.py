@@ -88,13 +88,13 @@ _DROPOUT = Assignment(
             "all rows lose the same inputs: draw anew for each row.",
         ),
         Mistake(
-            {"l2 * (W**2).sum() / 2 for (W, _), l1, l2 in layers": "l2 * (W**2).sum() for (W, _), l1, l2 in each"},
+            {"l2 * (W**2).sum() / 2 for (W, _), l1, l2 in layers": "l2 * (W**2).sum() for (W, _), l1, l2 in layers"},
             "the half is missing: l2 sum W^2 / 2, so that its slope is l2 W.",
         ),
         Mistake(
             {
                 "l2 * (W**2).sum() / 2 for (W, _), l1, l2 in layers": "l2 * ((W**2).sum() + (b**2).sum()) / 2 for (W, "
-                "b), l1, l2 in each"
+                "b), l1, l2 in layers"
             },
             "the biases are penalised, too: a penalty is for W only.",
         ),

@@ -208,8 +208,8 @@ _THRESHOLDS = Assignment(
         ),
         Mistake(
             {
-                "int((positive & (t == 0)).sum()), int((~positive & (t == 1)).sum())": "int((~positive & (t == 1)).sum()), int((yes "
-                "& (t == 0)).sum())"
+                "int((positive & (t == 0)).sum()), int((~positive & (t == 1)).sum())": "int((~positive & (t == 1)"
+                ").sum()), int((positive & (t == 0)).sum())"
             },
             "FP and FN are swapped: FP is predicted positive and is not, FN is positive and was not found.",
         ),

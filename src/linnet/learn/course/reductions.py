@@ -196,10 +196,10 @@ _CODES = Assignment(
     title="Error-correcting output codes",
     plain="output_code",
     write={"exhaustive": (), "fit": ("classifiers = ", "for", "return"), "hamming": (), "likelihood": ()},
-    task="""Each class has a codeword of +1 and -1, a row of M; each column of M splits the classes in two, and one binary
-    classifier learns to tell them apart (rows of classes with 0 in the column are left out). Predict the class whose
-    word is nearest to the signs of the scores. exhaustive(K) has all 2^(K-1) - 1 splits: column c has +1 where bit k
-    of the number c is set, -1 elsewhere, and the last class always +1.""",
+    task="""Each class has a codeword of +1 and -1, a row of M; each column of M splits the classes in two, and one
+    binary classifier learns to tell them apart (rows of classes with 0 in the column are left out). Predict the class
+    whose word is nearest to the signs of the scores. exhaustive(K) has all 2^(K-1) - 1 splits: column c has +1 where
+    bit k of the number c is set, -1 elsewhere, and the last class always +1.""",
     run="""
         {learn}
         x, t, new_x, new_t = data.split(*data.digits())
