@@ -13,6 +13,7 @@ import numpy as np
 
 from linnet.learn.assignment import Assignment, Mistake, Part
 from linnet.learn.differences import difference
+from linnet.learn.errors import usual_cause
 from linnet.learn.program import Source, Submitted, module_of, still_blank
 from linnet.learn.sandbox import Outcome
 from linnet.learn.values import NoValue, from_json, to_json
@@ -131,7 +132,7 @@ def _reached(source: Source) -> Iterator[str]:
 
 def _failure(failure: dict[str, Any]) -> Verdict:
     """The program could not be run at all."""
-    message = f"the file cannot be run: {failure.get('error')}: {failure.get('note')}"
+    message = f"the file cannot be run: {_Error(failure).message}"
     return Verdict(None, Status.WRONG, message, line=_line(failure), code=_text(failure, "text"))
 
 
@@ -172,17 +173,20 @@ def _verdict(
     expected = _expected(assignment, part)
     changed = _changed(answer, definitions)
     if not isinstance(value, _Error):
-        found = difference(value, expected, part.tolerance, part.by)
+        found = difference(value, expected, part.tolerance, part.by, names=_names(assignment, part))
         if found is None and not changed and not answer.get("varies"):
             return Verdict(part, Status.RIGHT)
     if (mistake := _recognised(assignment, part, value)) is not None:
         return Verdict(part, Status.WRONG, mistake.message, recognised=True)
     if isinstance(value, _Error):
         message = value.message
+        shapes = "shape" in value.message or "dimension" in value.message
     elif answer.get("varies"):
-        message = changed or _VARIES
+        message, shapes = changed or _VARIES, False
     else:
-        message = found or changed
+        message, shapes = found or changed, found is not None and " has shape (" in found
+    if shapes and (given := _given(answer, part, definitions)):
+        message += f"\n{given}"
     if part.hint:
         message += f"\n{part.hint}"
     return Verdict(part, Status.WRONG, message, line=_line(answer), code=_text(answer, "text"))
@@ -203,6 +207,27 @@ def _recognised(assignment: Assignment, part: Part, value: Any) -> Mistake | Non
 
 def _is_right(assignment: Assignment, part: Part, program: Any) -> bool:
     return _alike(_value(part, program, part.probe), _expected(assignment, part), part.tolerance)
+
+
+def _names(assignment: Assignment, part: Part) -> Sequence[str]:
+    """What the values of a function are called, by the names that it returns."""
+    function = Source.of(assignment.solution).definitions()[part.of]
+    last = function.body[-1]
+    if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
+        names = [one.id for one in last.value.elts if isinstance(one, ast.Name)]
+        return names if len(names) == len(last.value.elts) else ()
+    return ()
+
+
+def _given(answer: dict[str, Any], part: Part, definitions: dict[str, Any]) -> str:
+    """The shapes of what the function was given."""
+    given = answer.get("given")
+    shapes = given.get(part.of) if isinstance(given, dict) else None
+    if not isinstance(shapes, list) or len(shapes) > len(definitions[part.of].args.args):
+        return ""
+    names = [one.arg for one in definitions[part.of].args.args]
+    stated = [f"{name} {shape}" for name, shape in zip(names, shapes, strict=False) if isinstance(shape, str) and shape]
+    return f"the shapes it is given: {', '.join(stated)}" if stated else ""
 
 
 def _expected(assignment: Assignment, part: Part) -> Any:
@@ -228,7 +253,7 @@ class _Error:
     """An error in place of a value."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
-        self.type, note = str(answer["error"]), str(answer.get("note", ""))
+        self.type, note = str(answer.get("error")), str(answer.get("note", ""))
         self.message = f"{self.type}: {note}"
         if self.type == "no value":
             self.message = f"it returns {note}, where numbers and arrays are expected"
@@ -236,6 +261,8 @@ class _Error:
             self.message = f"it imports {found[1]}, which is the solution of this assignment: write it yourself"
         elif note == _TOO_MUCH:
             self.message = "it prints or writes too much: is there a print in a loop that never ends?"
+        elif found := usual_cause(note):
+            self.message += f"\n{found}"
 
 
 def _value(part: Part, program: Any, probe: Any) -> Any:

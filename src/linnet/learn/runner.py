@@ -4,11 +4,13 @@ A job is one line of JSON on standard input; each part's result is a line on sta
 prints itself goes to standard error. Nothing that is written here is trusted by the process that reads it.
 """
 
+import io
 import json
 import linecache
 import os
 import sys
 import traceback
+from contextlib import redirect_stdout
 from types import ModuleType
 from typing import Any, TextIO
 
@@ -71,16 +73,16 @@ def _answer(probe: Any, module: ModuleType, name: str) -> dict[str, Any]:
     from linnet.learn.values import NoValue, to_json
     from linnet.learn.watched import Watched
 
+    program = Watched(module)
     try:
-        program = Watched(module)
         value = to_json(probe(program))
-        if value != to_json(probe(Watched(module))):
-            return {"value": value, "changed": program.changed, "varies": True}
-        return {"value": value, "changed": program.changed}
+        with redirect_stdout(io.StringIO()):  # what it prints is shown once
+            varies = value != to_json(probe(Watched(module)))
+        return {"value": value, "changed": program.changed, "given": program.given, "varies": varies}
     except NoValue as error:
         return {"error": "no value", "note": str(error)}
     except BaseException as error:
-        return _error(error, name)
+        return {**_error(error, name), "given": program.given}
 
 
 def _error(error: BaseException, name: str) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def _error(error: BaseException, name: str) -> dict[str, Any]:
             line, text = frame.lineno, frame.line or ""
     if isinstance(error, SyntaxError) and error.filename == name:
         line, text = error.lineno, (error.text or "").strip()
-    note = str(error) or type(error).__name__
+    note = (error.msg if isinstance(error, SyntaxError) else str(error)) or type(error).__name__
     return {"error": type(error).__name__, "note": note[:_MAX_NOTE], "line": line, "text": text[:_MAX_NOTE]}
 
 
