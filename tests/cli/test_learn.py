@@ -29,6 +29,7 @@ def test_a_student_works_through_an_assignment(tmp_path: Path) -> None:
     wrong = learn(tmp_path, "check", "softmax.py", code=1).out
     assert "it is the sum over the rows" in wrong
     assert "not checked yet" in wrong
+    assert "stuck? linnet learn hint softmax" in wrong
     assert "4/6" in learn(tmp_path).out or "2/6" in learn(tmp_path).out
     assert "2 of 6 parts" in learn(tmp_path, "progress").out
     hints = [learn(tmp_path, "hint", "softmax").out for _ in range(4)]
@@ -90,7 +91,7 @@ def test_a_damaged_note_of_progress_is_made_anew(tmp_path: Path) -> None:
     assert "softmax" in learn(tmp_path).out
 
 
-@pytest.mark.parametrize("width", [36, 80])
+@pytest.mark.parametrize("width", [36, 40, 80])
 def test_lines_fit_a_terminal_of_any_width_without_colours(
     width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,8 @@ def test_lines_fit_a_terminal_of_any_width_without_colours(
     assert max(map(len, said.out.splitlines())) <= width
     assert "\x1b" not in said.out
     assert "each row has to sum to 1" in " ".join(said.out.split())
+    for words in (["list"], ["start", "newton"], ["hint", "newton"], ["progress"]):
+        assert max(map(len, learn(tmp_path, *words).out.splitlines())) <= width, words
 
 
 @pytest.fixture

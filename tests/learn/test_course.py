@@ -27,6 +27,8 @@ def judged(assignment: Assignment, text: str) -> Report:
     """What is said of a program that is trusted, and run here."""
     out = io.StringIO()
     runner.run({"text": text, "name": assignment.file, "assignment": assignment.name}, out)
+    slips = {json.loads(line).get("error") for line in out.getvalue().splitlines()}
+    assert not slips & {"NameError", "AttributeError", "TypeError"} or still_blank(Source.of(text)), slips
     return judge(assignment, Submitted(text), Source.of(text), sandbox.outcome_of(out.getvalue().encode()))
 
 

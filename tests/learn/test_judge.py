@@ -59,15 +59,15 @@ def test_another_way_to_write_it_is_as_right(tmp_path: Path) -> None:
         ("return sum(rows) / len(rows)", "return sum(rows)", "it is the sum over the rows: the loss is their mean."),
         ("return sum(rows) / len(rows)", "return sum(rows) / len(rows) ** 2", "32 times too small"),
         ("return sum(rows) / len(rows)", "return -sum(rows) / len(rows)", "the sign is wrong"),
-        ("return sum(rows) / len(rows)", "return rows", "it has shape (32,), expected is no axes (a single number)"),
-        ("- z[t[i]])", "- z[t[i]] + 1)", "expected is"),
+        ("return sum(rows) / len(rows)", "return rows", "it has shape (32,), expected no axes (a single number)"),
+        ("- z[t[i]])", "- z[t[i]] + 1)", "expected"),
         ("def predict", "def predicted", "there is no function predict"),
         ("return [int(np", "return [str(np", "it has values that are not numbers"),
         ("return [int(np.argmax(row @ W + b)) for row in x]", "return {'class': 1}", "it is a dict"),
         (
             "return [int(np.argmax(row @ W + b)) for row in x]",
             "return x @ W + b",
-            "has shape (32, 10), expected is shape (32,)",
+            "has shape (32, 10), expected shape (32,)",
         ),
         ("return [int(np.argmax(row @ W + b)) for row in x]", "return open", "a value of type"),
         ("m = max(z)", "m = maximum(z)", "NameError: name 'maximum' is not defined\nline"),
@@ -128,7 +128,7 @@ def test_loops_and_lists_are_as_right(tmp_path: Path) -> None:
         ("            if not wrong:\n                break\n", "", "it goes on after an epoch without mistakes"),
         ("[a + eta * t[i] * b for", "[a + eta * b for", "the step leaves out t"),
         ("1 if z > 0 else -1", "1 if z > 0 else 0", "the classes are +1 and -1"),
-        ("rng.permutation(len(x))", "range(len(x))", "expected is"),
+        ("rng.permutation(len(x))", "range(len(x))", "expected"),
     ],
 )
 def test_mistakes_are_recognised_however_they_are_written(old: str, new: str, shown: str, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_network_written_in_one_piece_is_as_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "shown"),
     [
-        ("order[:batch_size], order[batch_size:]", "order[:batch_size], order[batch_size + 1:]", "expected is"),
+        ("order[:batch_size], order[batch_size:]", "order[:batch_size], order[batch_size + 1:]", "expected"),
         ("/ len(rows)", "/ len(rows) / batch_size", "the mean is taken twice"),
         (
             "                W1, b1 = W1 - eta * x[rows].T @ d1, b1 - eta * d1.sum(0)\n",
@@ -197,9 +197,73 @@ def test_parts_behind_the_first_problem_stay_open(tmp_path: Path) -> None:
     assert "all of it is 0" in first(report)
 
 
-def test_the_plain_programs_imported_are_noted(tmp_path: Path) -> None:
-    report = checked(tmp_path, "softmax", "from linnet.plain.softmax_regression import softmax, loss, predict\n")
-    assert any("linnet.plain.softmax_regression" in note for note in report.notes)
+def test_what_leads_out_of_a_program_is_noted(tmp_path: Path) -> None:
+    report = checked(tmp_path, "softmax", f"import os, math\nfrom sklearn import metrics\nopen\n{dedent(SOFTMAX)}")
+    uses = [note.removesuffix(", which the assignment does not need") for note in report.notes]
+    assert uses == ["it uses os", "it uses sklearn.metrics", "it uses open"]
+
+
+def test_a_slip_is_not_taken_for_a_mistake(tmp_path: Path) -> None:
+    """The mistake of transposes in a graph raises a ValueError, too, but not this one."""
+    solution = find("automatic-differentiation").solution
+    text = solution.replace("a.value @ b.value,", "np.array([1.0, 2.0]) + np.zeros(3),")
+    path = tmp_path / "automatic_differentiation.py"
+    path.write_text(text)
+    assert "operands could not be broadcast" in first(check(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("x[i] @ W + b", "W @ x[i] + b", "the last axis of A must be as long as the first one of B"),
+        ("x[i] @ W + b", "W @ x[i] + b", "the shapes it is given: W (64, 10), b (10,), x (32, 64), t (32,)"),
+        ("[..., None]\n        total", "\n        total", "keepdims=True or [:, None] makes an axis of 1"),
+        ("z = x[i] @ W + b", "z = (x[i] @ W + b) ^ 2", "a power is written **, not ^"),
+        ("m = max(z)", "m = max(z) if z > 0 else 0", "has an index been left out, such as x[i]?"),
+        ("z[t[i]]", "z[float(t[i])]", "IndexError"),
+        ("z[t[i]]", "z[t[i] + 10]", "places are counted from 0"),
+        ("rows = []", "rows = [] * 0.5", "a list is not an array"),
+        ("return sum(rows) / len(rows)", "return print(rows) / 2", "has a function that is called here no return"),
+        ("return sum(rows) / len(rows)", "return total(rows)", "NameError: name 'total' is not defined"),
+        ("np.exp(v - m)", "math.exp(x)", "NameError"),
+        ("return sum(rows) / len(rows)", "return sum(rows) / len(rows) + 1e-4", "it is nearly right"),
+        ("return sum(rows) / len(rows)", "return sum(rows) / len(rows) / np.log(2)", "np.log2 in place of"),
+        (
+            "return sum(rows) / len(rows)",
+            "return sum(rows) / len(rows) * 7",
+            "7 times too large: is there a sum over 7",
+        ),
+        ("return [int(np.argmax(row @ W + b)) for row in x]", "return x @ W", "argmax along the last axis missing?"),
+        ("return [int(np.argmax(row @ W + b)) for row in x]", "return np.argmax(x @ W)", "of all of the array taken"),
+        ("        rows = []\n", "        rows = [\n", "SyntaxError: '[' was never closed\nline 10: rows = ["),
+    ],
+    ids=str,
+)
+def test_errors_and_differences_come_with_what_they_usually_mean(
+    old: str, new: str, shown: str, tmp_path: Path
+) -> None:
+    assert SOFTMAX.count(old) == 1, old
+    assert shown in first(checked(tmp_path, "softmax", SOFTMAX.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("counts.append(wrong)", "counts.append([wrong, wrong])", "mistakes[0] has shape (2,)"),
+        ("np.array(weights), bias, counts", "np.array(weights) + 1e-3, bias, counts", "w: 30 of 30 numbers differ; at"),
+        ("counts.append(wrong)", "counts += [wrong, 0]", "mistakes has 4 values, expected 2"),
+    ],
+)
+def test_values_are_called_by_the_names_that_the_program_returns(
+    old: str, new: str, shown: str, tmp_path: Path
+) -> None:
+    assert shown in first(checked(tmp_path, "perceptron", PERCEPTRON.replace(old, new)))
+
+
+def test_what_a_program_prints_is_shown_once(tmp_path: Path) -> None:
+    printing = SOFTMAX.replace("z = np.asarray(z)", "z = np.asarray(z); print('shape', z.shape)")
+    report = checked(tmp_path, "softmax", printing)
+    assert report.printed.splitlines() == ["shape (6, 4)"] * 2  # of two parts, each put twice
 
 
 def test_notebooks_are_checked_and_lines_counted_in_their_cells(tmp_path: Path) -> None:

@@ -54,9 +54,12 @@ def list_assignments(folder: _Folder = Path()) -> None:
             state = "" if entry is None or not entry.checks else f"{entry.right}/{entry.parts}"
             if entry is not None and entry.checks and entry.right == entry.parts:
                 state = "done"
-            _print_row(console, f"{state:>5}  {one.name:<{width}}  ", one.title, "green" if state == "done" else "")
+            style = "green" if state == "done" else ""
+            _print_row(console, f"{state:>5}  {one.name:<{width}}  ", one.title, style, indent=9)
     console.print()
-    console.print("linnet learn start NAME writes a file to fill in, linnet learn check NAME checks it", style="dim")
+    _print_row(
+        console, "", "linnet learn start NAME writes a file to fill in, linnet learn check NAME checks it", "dim"
+    )
 
 
 @learn.command()
@@ -86,9 +89,9 @@ def start(
         raise ConfigError(f"there is no folder {folder}")
     write_whole(path, [text.encode()])
     console = terminal.console()
-    console.print(terminal.line(f"wrote {path}: {assignment.title}"))
-    console.print(terminal.line(f"to write: {', '.join(assignment.write)}"))
-    console.print(terminal.line(f"then: linnet learn check {path}"))
+    _print_row(console, "wrote ", f"{path}: {assignment.title}")
+    _print_row(console, "open it, read its first lines, and write: ", ", ".join(assignment.write))
+    _print_row(console, "then: ", f"linnet learn check {path}")
 
 
 @learn.command()
@@ -247,7 +250,9 @@ def _print_report(console: "Console", path: Path, report: "Report") -> None:
             _print_row(console, " " * _INDENT, text, "dim")
     for text in report.notes:
         _print_row(console, "  note  ", text)
-    if report.passed:
+    if not report.passed:
+        _print_row(console, "  ", f"stuck? linnet learn hint {report.assignment.name}", "dim")
+    else:
         console.print(terminal.line(f"  all {report.parts} parts are right", "bold green"))
         _print_next(console, report.assignment)
 
@@ -261,13 +266,13 @@ def _print_next(console: "Console", assignment: "Assignment") -> None:
         console.print(terminal.line(f"  next: linnet learn start {after[0]}", "dim"))
 
 
-def _print_row(console: "Console", start: str, text: str, style: str = "") -> None:
-    """A text that stays right of its start where it needs several lines."""
+def _print_row(console: "Console", start: str, text: str, style: str = "", indent: int = _INDENT) -> None:
+    """A text that stays right of its start where it needs several lines; below it on a narrow terminal."""
     from textwrap import wrap
 
     if len(start) > console.width // 2:
         console.print(terminal.line(start.rstrip(), style))
-        start = " " * _INDENT
+        start = " " * indent
     first, *others = wrap(terminal.on_one_line(text), max(console.width - len(start), 10), break_on_hyphens=False) or [
         ""
     ]

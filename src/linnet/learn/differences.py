@@ -1,13 +1,17 @@
 """What is different between a value and the one expected, in words that lead to the mistake."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 _SIGNIFICANT = 5  # digits shown
+_LOGARITHMS = {1 / np.log(2): "np.log2", 1 / np.log(10): "np.log10"}
 
 
-def difference(value: Any, expected: Any, tolerance: float, by: str = "", what: str = "it") -> str | None:
+def difference(
+    value: Any, expected: Any, tolerance: float, by: str = "", what: str = "it", names: Sequence[str] = ()
+) -> str | None:
     """Describe the first difference, or return None if there is none.
 
     Parameters
@@ -20,12 +24,14 @@ def difference(value: Any, expected: Any, tolerance: float, by: str = "", what: 
         Where the expected values come from, if not from the plain program.
     what
         What the value is, as the subject of a sentence.
+    names
+        What its parts are called, if it has as many.
     """
     if value is None and expected is not None:
         return f"{what} is None: is there a return?"
     if isinstance(expected, dict):
         if not isinstance(value, dict):
-            return f"{what} is {_kind(value)}, expected is a dict"
+            return f"{what} is {_kind(value)}, expected a dict"
         for name, part in expected.items():
             if name not in value:
                 return f"{what} has no entry {name}"
@@ -33,25 +39,29 @@ def difference(value: Any, expected: Any, tolerance: float, by: str = "", what: 
                 return found
         return None
     if isinstance(expected, list):
-        return _of_lists(value, expected, tolerance, by, what)
+        return _of_lists(value, expected, tolerance, by, what, names)
     if isinstance(expected, str | bool) or expected is None:
         return (
             None
             if value == expected and type(value) is type(expected)
-            else f"{what} is {value!r}, expected is {expected!r}"
+            else f"{what} is {_text(value)}, expected {_text(expected)}"
         )
     return _of_numbers(value, np.asarray(expected), tolerance, by, what)
 
 
-def _of_lists(value: Any, expected: list[Any], tolerance: float, by: str, what: str) -> str | None:
+def _of_lists(
+    value: Any, expected: list[Any], tolerance: float, by: str, what: str, names: Sequence[str]
+) -> str | None:
     if isinstance(value, np.ndarray) and value.ndim:
         value = list(value)
     if not isinstance(value, list):
-        return f"{what} is {_kind(value)}, expected are {len(expected)} values"
+        return f"{what} is {_kind(value)}, expected {_values(expected)}"
     if len(value) != len(expected):
-        return f"{what} has {len(value)} values, expected are {len(expected)}"
-    for number, (one, right) in enumerate(zip(value, expected, strict=True), 1):
-        name = f"value {number} of {len(expected)}" if what == "it" else f"{what}, value {number}"
+        return f"{what} has {_values(value)}, expected {len(expected)}"
+    for number, (one, right) in enumerate(zip(value, expected, strict=True)):
+        name = f"value {number + 1} of {len(expected)}" if what == "it" else f"{what}[{number}]"
+        if len(names) == len(expected):
+            name = names[number]
         if found := difference(one, right, tolerance, by, name if len(expected) > 1 else what):
             return found
     return None
@@ -59,13 +69,13 @@ def _of_lists(value: Any, expected: list[Any], tolerance: float, by: str, what: 
 
 def _of_numbers(value: Any, expected: np.ndarray[Any, Any], tolerance: float, by: str, what: str) -> str | None:
     if isinstance(value, str | dict) or value is None:
-        return f"{what} is {_kind(value)}, expected is {_kind(expected)}"
+        return f"{what} is {_kind(value)}, expected {_kind(expected)}"
     try:
         got = np.asarray(value)
     except ValueError:
-        return f"{what} is a list of arrays of different shapes, expected is {_kind(expected)}"
+        return f"{what} is a list of arrays of different shapes, expected {_kind(expected)}"
     if got.dtype.kind not in "fiub":
-        return f"{what} has values that are not numbers, expected is {_kind(expected)}"
+        return f"{what} has values that are not numbers, expected {_kind(expected)}"
     if got.shape != expected.shape:
         return _of_shapes(got, expected, tolerance, what)
     got, right = got.astype(float), expected.astype(float)
@@ -80,13 +90,15 @@ def _of_numbers(value: Any, expected: np.ndarray[Any, Any], tolerance: float, by
 
 
 def _of_shapes(got: np.ndarray[Any, Any], right: np.ndarray[Any, Any], tolerance: float, what: str) -> str:
-    message = f"{what} has {_shape(got)}, expected is {_shape(right)}"
+    message = f"{what} has {_shape(got)}, expected {_shape(right)}"
     if got.shape == right.T.shape and _of_numbers(got.T, right, tolerance, "", "") is None:
         return f"{message}: it is the right one, transposed"
     if got.size == right.size and _of_numbers(got.reshape(right.shape), right, tolerance, "", "") is None:
         return f"{message}: the numbers are right, but an axis is too many or too few (keepdims?)"
     if right.ndim and not got.ndim:
-        return f"{message}: is something summed over all of the array that is to be summed along one axis?"
+        return f"{message}: is the sum, mean or argmax of all of the array taken, where one axis is to go?"
+    if right.ndim < got.ndim and got.shape[: right.ndim] == right.shape:
+        return f"{message}: is a sum, mean or argmax along the last axis missing?"
     return message
 
 
@@ -94,13 +106,12 @@ def _first(
     got: np.ndarray[Any, Any], right: np.ndarray[Any, Any], same: np.ndarray[Any, Any], by: str, what: str
 ) -> str:
     if not got.ndim:
-        return f"{what} is {_number(got)}, expected is {_number(right)}{by and f' ({by})'}"
+        return f"{what} is {_number(got)}, expected {_number(right)}{by and f' ({by})'}"
     place = tuple(int(i) for i in np.argwhere(~same)[0])
     share = f"{int((~same).sum())} of {same.size} numbers differ" if same.size > 1 else "the number differs"
     at = f"[{', '.join(map(str, place))}]"
-    return (
-        f"{what}: {share}; at {at} it is {_number(got[place])}, expected is {_number(right[place])}{by and f' ({by})'}"
-    )
+    subject = "" if what == "it" else f"{what}: "
+    return f"{subject}{share}; at {at} it is {_number(got[place])}, expected {_number(right[place])}{by and f' ({by})'}"
 
 
 def _causes(
@@ -116,6 +127,8 @@ def _causes(
         return []
     if (got == 0).all():
         return ["all of it is 0: is something missing, or a whole number divided down by //?"]
+    if (got == np.round(right)).all():
+        return ["it is rounded to whole numbers"]
     if got.ndim == 2 and got.shape == right.T.shape and np.allclose(got.T, right, tolerance, 0):
         return ["it is the right one, transposed"]
     usable = np.abs(right) > 1e-6 * np.abs(right).max(initial=0.0)
@@ -123,17 +136,22 @@ def _causes(
         return []
     ratios = got[usable] / right[usable]
     factor = float(np.median(ratios))
-    if factor and np.allclose(got, factor * right, rtol=1e-6, atol=1e-9 * np.abs(right).max()):
-        return [_of_factor(factor)] if got.size > 1 or _is_plain(factor) else []
+    same_factor = factor and np.allclose(got, factor * right, rtol=1e-6, atol=1e-9 * np.abs(right).max())
+    if same_factor and (got.size > 1 or _is_plain(factor)):
+        return [_of_factor(factor)]
     offset = float(np.median(got - right))
     if got.size > 1 and np.allclose(got - right, offset, rtol=1e-6, atol=1e-9 * np.abs(right).max()):
         return [f"all of it is off by the same {_number(offset)}"]
+    if np.allclose(got, right, rtol=1e-4, atol=1e-6 * np.abs(right).max()):
+        return ["it is nearly right: is something small added (an epsilon), or rounded?"]
+    if got.size > 1 and got.shape == right.shape and np.allclose(np.sort(got, None), np.sort(right, None), tolerance):
+        return ["the numbers are right, but in another order"]
     return []
 
 
 def _is_plain(factor: float) -> bool:
     """Whether a factor between two single numbers is more than chance."""
-    return any(
+    return any(_is(abs(factor), one) for one in _LOGARITHMS) or any(
         abs(abs(one) - round(abs(one))) < 1e-6 * abs(one) and 1 <= abs(round(one)) <= 10_000
         for one in (factor, 1 / factor)
     )
@@ -144,12 +162,31 @@ def _of_factor(factor: float) -> str:
         return "the sign is wrong, everywhere"
     sign = "the sign is wrong, and " if factor < 0 else ""
     size = abs(factor)
-    if abs(size - 2) < 1e-6 or abs(size - 0.5) < 1e-6:
+    for other, name in _LOGARITHMS.items():
+        if _is(size, other):
+            return f"{sign}it is a logarithm to another base: {name} in place of the natural logarithm, np.log"
+    if _is(size, 2) or _is(size, 0.5):
         much = "twice too large" if size > 1 else "half of what it must be"
         return f"{sign}it is {much}: is there a factor of 2, or of 1/2, such as that of a square's slope?"
+    much = f"{_number(size)} times too large" if size > 1 else f"{_number(1 / size)} times too small"
+    if not _is_plain(size):
+        return f"{sign}it is {much}"
     if size > 1:
-        return f"{sign}it is {_number(size)} times too large: is there a sum in place of a mean over the rows?"
-    return f"{sign}it is {_number(1 / size)} times too small: is it divided by the number of rows twice?"
+        return f"{sign}it is {much}: is there a sum over {round(size)} numbers in place of their mean?"
+    return f"{sign}it is {much}: is it divided by {round(1 / size)} once too often?"
+
+
+def _is(number: float, other: float) -> bool:
+    return abs(number - other) < 1e-6 * other
+
+
+def _text(value: Any) -> str:
+    """A text, with quotes unless it is the shape of an array; or another value."""
+    return value if isinstance(value, str) and value.startswith("(") else repr(value)
+
+
+def _values(values: list[Any]) -> str:
+    return f"{len(values)} value{'s' if len(values) != 1 else ''}"
 
 
 def _shape(array: np.ndarray[Any, Any]) -> str:
@@ -162,7 +199,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {_shape(value)}" if value.ndim else "a number"
     if isinstance(value, list):
-        return f"{len(value)} values"
+        return _values(value)
     return {str: "a text", dict: "a dict", bool: "True or False"}.get(type(value), "a number")
 
 

@@ -1,6 +1,10 @@
 """Compare the values of a student's program with those of the plain one, and say what differs first, and why."""
 
-from collections.abc import Sequence
+import ast
+import errno
+import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -9,10 +13,26 @@ import numpy as np
 
 from linnet.learn.assignment import Assignment, Mistake, Part
 from linnet.learn.differences import difference
+from linnet.learn.errors import usual_cause
 from linnet.learn.program import Source, Submitted, module_of, still_blank
 from linnet.learn.sandbox import Outcome
 from linnet.learn.values import NoValue, from_json, to_json
 
+_HALTED = re.compile(r"import of (linnet\.plain\.\w+) halted")  # see the runner
+_TOO_MUCH = f"[Errno {errno.EFBIG}] {os.strerror(errno.EFBIG)}"
+_HARMLESS = {
+    "__future__",
+    "collections",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "math",
+    "numpy",
+    "operator",
+    "typing",
+}
+_HARMLESS |= {"matplotlib", "random", "time"}
+_LEADING_OUT = {"__builtins__", "__import__", "__loader__", "compile", "eval", "exec", "globals", "open", "vars"}
 _VARIES = (
     "two calls with the same arguments give different results: draw random numbers only from the seed or rng given"
 )
@@ -47,7 +67,7 @@ class Report:
     program: Submitted
     verdicts: Sequence[Verdict]
     printed: str = ""
-    isolated: bool = False
+    confined: Sequence[str] = ()  # what was out of the program's reach: network, files, processes
     notes: Sequence[str] = ()
 
     @property
@@ -88,19 +108,31 @@ def judge(assignment: Assignment, program: Submitted, source: Source, outcome: O
             verdicts.append(Verdict(part, Status.OPEN))
         else:
             verdicts.append(_verdict(assignment, part, outcome.answers.get(number), outcome, source, blanks))
-    return Report(assignment, program, verdicts, outcome.printed, outcome.isolated, _notes(assignment, source))
+    return Report(assignment, program, verdicts, outcome.printed, outcome.confined, _notes(assignment, source))
 
 
 def _notes(assignment: Assignment, source: Source) -> list[str]:
     """What a teacher may want to know of a program, whatever its numbers."""
-    given = assignment.template
-    lines = [line.strip() for line in source.text.splitlines() if "linnet" in line and "import" in line]
-    return [f"it has the line `{line}`, which the assignment does not" for line in lines if line not in given]
+    given = set(_reached(Source.of(assignment.template)))
+    unusual = dict.fromkeys(what for what in _reached(source) if what not in given)
+    return [f"it uses {what}, which the assignment does not need" for what in unusual]
+
+
+def _reached(source: Source) -> Iterator[str]:
+    """What a program imports or calls that leads out of it."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names if one.name.partition(".")[0] not in _HARMLESS)
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{one.name}" for one in node.names]
+            yield from (one for one in names if one.partition(".")[0] not in _HARMLESS)
+        elif isinstance(node, ast.Name) and node.id in _LEADING_OUT:
+            yield node.id
 
 
 def _failure(failure: dict[str, Any]) -> Verdict:
     """The program could not be run at all."""
-    message = f"the file cannot be run: {failure.get('error')}: {failure.get('note')}"
+    message = f"the file cannot be run: {_Error(failure).message}"
     return Verdict(None, Status.WRONG, message, line=_line(failure), code=_text(failure, "text"))
 
 
@@ -141,17 +173,20 @@ def _verdict(
     expected = _expected(assignment, part)
     changed = _changed(answer, definitions)
     if not isinstance(value, _Error):
-        found = difference(value, expected, part.tolerance, part.by)
+        found = difference(value, expected, part.tolerance, part.by, names=_names(assignment, part))
         if found is None and not changed and not answer.get("varies"):
             return Verdict(part, Status.RIGHT)
     if (mistake := _recognised(assignment, part, value)) is not None:
         return Verdict(part, Status.WRONG, mistake.message, recognised=True)
     if isinstance(value, _Error):
         message = value.message
+        shapes = "shape" in value.message or "dimension" in value.message
     elif answer.get("varies"):
-        message = changed or _VARIES
+        message, shapes = changed or _VARIES, False
     else:
-        message = found or changed
+        message, shapes = found or changed, found is not None and " has shape (" in found
+    if shapes and (given := _given(answer, part, definitions)):
+        message += f"\n{given}"
     if part.hint:
         message += f"\n{part.hint}"
     return Verdict(part, Status.WRONG, message, line=_line(answer), code=_text(answer, "text"))
@@ -174,6 +209,27 @@ def _is_right(assignment: Assignment, part: Part, program: Any) -> bool:
     return _alike(_value(part, program, part.probe), _expected(assignment, part), part.tolerance)
 
 
+def _names(assignment: Assignment, part: Part) -> Sequence[str]:
+    """What the values of a function are called, by the names that it returns."""
+    function = Source.of(assignment.solution).definitions()[part.of]
+    last = function.body[-1]
+    if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
+        names = [one.id for one in last.value.elts if isinstance(one, ast.Name)]
+        return names if len(names) == len(last.value.elts) else ()
+    return ()
+
+
+def _given(answer: dict[str, Any], part: Part, definitions: dict[str, Any]) -> str:
+    """The shapes of what the function was given."""
+    given = answer.get("given")
+    shapes = given.get(part.of) if isinstance(given, dict) else None
+    if not isinstance(shapes, list) or len(shapes) > len(definitions[part.of].args.args):
+        return ""
+    names = [one.arg for one in definitions[part.of].args.args]
+    stated = [f"{name} {shape}" for name, shape in zip(names, shapes, strict=False) if isinstance(shape, str) and shape]
+    return f"the shapes it is given: {', '.join(stated)}" if stated else ""
+
+
 def _expected(assignment: Assignment, part: Part) -> Any:
     return _value(part, assignment.right, part.expected or part.probe)
 
@@ -185,18 +241,28 @@ def _ended(part: Part, outcome: Outcome) -> str:
             return f"{part.of} takes too long, or never ends: is there a loop whose condition never becomes false?"
         case "":
             return "the program ended by itself before this part: is there a call of exit?"
+        case "killed":
+            return "the program was killed by the system: did it use too much memory?"
+        case "files":
+            return "the program was ended because it wrote too much into files"
         case reason:
-            return f"the program was ended by {reason}, perhaps because it used too much memory"
+            return f"the program crashed: {reason}"
 
 
 class _Error:
     """An error in place of a value."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
-        self.type, note = str(answer["error"]), str(answer.get("note", ""))
+        self.type, note = str(answer.get("error")), str(answer.get("note", ""))
         self.message = f"{self.type}: {note}"
         if self.type == "no value":
             self.message = f"it returns {note}, where numbers and arrays are expected"
+        elif found := _HALTED.match(note):
+            self.message = f"it imports {found[1]}, which is the solution of this assignment: write it yourself"
+        elif note == _TOO_MUCH:
+            self.message = "it prints or writes too much: is there a print in a loop that never ends?"
+        elif found := usual_cause(note):
+            self.message += f"\n{found}"
 
 
 def _value(part: Part, program: Any, probe: Any) -> Any:
@@ -207,13 +273,14 @@ def _value(part: Part, program: Any, probe: Any) -> Any:
     except NoValue as error:
         return _Error({"error": "no value", "note": str(error)})
     except Exception as error:  # a mistake may raise anything
-        return _Error({"error": type(error).__name__})
+        return _Error({"error": type(error).__name__, "note": str(error)})
 
 
 def _alike(value: Any, other: Any, tolerance: float) -> bool:
     """Whether two values, or errors, are the same."""
     if isinstance(value, _Error) or isinstance(other, _Error):
-        return isinstance(value, _Error) and isinstance(other, _Error) and value.type == other.type
+        # a NameError is a slip, and no two of them are the same; what NumPy says of shapes is
+        return isinstance(value, _Error) and isinstance(other, _Error) and value.message == other.message
     return difference(value, other, tolerance) is None
 
 

@@ -4,17 +4,18 @@ A job is one line of JSON on standard input; each part's result is a line on sta
 prints itself goes to standard error. Nothing that is written here is trusted by the process that reads it.
 """
 
-import ctypes
+import io
 import json
 import linecache
 import os
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import redirect_stdout
 from types import ModuleType
 from typing import Any, TextIO
 
-_NEW_USER, _NEW_NETWORK, _NEW_PROCESSES = 0x10000000, 0x40000000, 0x20000000  # of Linux' unshare
+from linnet.learn.confine import confine
+
 _MAX_NOTE = 2000  # characters of a message
 
 
@@ -23,43 +24,27 @@ def main() -> None:
     job = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
-    _limit(job["limits"])
-    _write(out, {"isolated": _isolate()})
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what it printed before it was ended
+    _write(out, {"confined": confine(job["limits"], job["readable"], job["writable"])})
+    _hide_solution(job["assignment"])
     run(job, out)
     out.flush()
     os._exit(0)  # threads and exit handlers of the program do not matter
 
 
+def _hide_solution(assignment: str) -> None:
+    """Let no import find the plain program: who wants to copy it is to do so where it can be seen."""
+    import linnet.plain
+    from linnet.learn.course import find
+
+    plain = find(assignment).plain
+    sys.modules[f"linnet.plain.{plain}"] = None  # type: ignore[assignment]
+    vars(linnet.plain).pop(plain, None)
+
+
 def _write(out: TextIO, record: dict[str, Any]) -> None:
     out.write(json.dumps(record) + "\n")
     out.flush()
-
-
-def _limit(limits: dict[str, int]) -> None:
-    """Bound processor time, memory and files, where the system can."""
-    try:
-        import resource
-    except ImportError:
-        return
-    for name, value in limits.items():
-        with suppress(ValueError, OSError):
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
-
-
-def _isolate() -> bool:
-    """Leave the network, and go on as the first process of a group that ends with it: was it possible?"""
-    if sys.platform != "linux":
-        return False
-    unshare = ctypes.CDLL(None, use_errno=True).unshare
-    if unshare(_NEW_USER | _NEW_NETWORK | _NEW_PROCESSES) and unshare(_NEW_NETWORK | _NEW_PROCESSES):
-        return False
-    child = os.fork()
-    if child:
-        _, status = os.waitpid(child, 0)
-        if os.WIFSIGNALED(status):
-            os.kill(os.getpid(), os.WTERMSIG(status))
-        os._exit(os.waitstatus_to_exitcode(status))
-    return True
 
 
 def run(job: dict[str, Any], out: TextIO) -> None:
@@ -88,16 +73,16 @@ def _answer(probe: Any, module: ModuleType, name: str) -> dict[str, Any]:
     from linnet.learn.values import NoValue, to_json
     from linnet.learn.watched import Watched
 
+    program = Watched(module)
     try:
-        program = Watched(module)
         value = to_json(probe(program))
-        if value != to_json(probe(Watched(module))):
-            return {"value": value, "changed": program.changed, "varies": True}
-        return {"value": value, "changed": program.changed}
+        with redirect_stdout(io.StringIO()):  # what it prints is shown once
+            varies = value != to_json(probe(Watched(module)))
+        return {"value": value, "changed": program.changed, "given": program.given, "varies": varies}
     except NoValue as error:
         return {"error": "no value", "note": str(error)}
     except BaseException as error:
-        return _error(error, name)
+        return {**_error(error, name), "given": program.given}
 
 
 def _error(error: BaseException, name: str) -> dict[str, Any]:
@@ -108,7 +93,7 @@ def _error(error: BaseException, name: str) -> dict[str, Any]:
             line, text = frame.lineno, frame.line or ""
     if isinstance(error, SyntaxError) and error.filename == name:
         line, text = error.lineno, (error.text or "").strip()
-    note = str(error) or type(error).__name__
+    note = (error.msg if isinstance(error, SyntaxError) else str(error)) or type(error).__name__
     return {"error": type(error).__name__, "note": note[:_MAX_NOTE], "line": line, "text": text[:_MAX_NOTE]}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 _KINDS = {"f": "<f8", "i": "<i8", "u": "<u8", "b": "|b1"}
 _MAX_DEPTH = 8
 _MAX_DIMENSIONS = 8
-MAX_BYTES = 16 << 20  # of the arrays of one value
+MAX_BYTES = 2 << 20  # of the arrays of one value
 
 
 class NoValue(Exception):

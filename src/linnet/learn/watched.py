@@ -18,6 +18,7 @@ class Watched:
     def __init__(self, module: ModuleType) -> None:
         self._module = module
         self.changed: list[str] = []  # "function: argument"
+        self.given: dict[str, list[str]] = {}  # the shapes of the arguments of the last call of each function
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._module, name)
@@ -26,6 +27,7 @@ class Watched:
     def _watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            self.given[name] = [_shape(value) for value in [*args, *kwargs.values()]]
             before = copy.deepcopy([*filter(_is_data, [*args, *kwargs.values()])])
             result = function(*args, **kwargs)
             after = [*filter(_is_data, [*args, *kwargs.values()])]
@@ -35,6 +37,13 @@ class Watched:
             return result
 
         return call
+
+
+def _shape(value: object) -> str:
+    """A shape as text, of several arrays in turn; nothing for what is no array."""
+    if isinstance(value, np.ndarray):
+        return f"({', '.join(map(str, value.shape))}{',' if value.ndim == 1 else ''})"
+    return ", ".join(map(_shape, value)) if isinstance(value, list | tuple) and _is_data(value) else ""
 
 
 def _is_data(value: object) -> bool:

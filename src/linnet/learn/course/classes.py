@@ -33,7 +33,7 @@ _PERCEPTRON = Assignment(
         Part("perceptron", "one epoch on 120 tumours", lambda program: program.perceptron(*_SIGNS, epochs=1)),
         Part("perceptron", "one epoch with eta = 0.5", lambda program: program.perceptron(*_SIGNS, eta=0.5, epochs=1)),
         Part("perceptron", "until no mistake is made", lambda program: program.perceptron(*_SIGNS)),
-        Part("predict", "classes of 120 tumours", lambda program: program.predict(_W30, 0.1, _SIGNS[0])),
+        Part("predict", "classes of 120 tumours", lambda program: program.predict(_W30, 2.0, _SIGNS[0])),
     ),
     mistakes=(
         Mistake(
@@ -55,6 +55,34 @@ _PERCEPTRON = Assignment(
         Mistake(
             {"        if mistakes[-1] == 0:\n            break\n": ""},
             "it goes on after an epoch without mistakes: there is nothing left to learn, so stop.",
+        ),
+        Mistake(
+            {"w = w + eta * t[i] * x[i]": "w = w - eta * t[i] * x[i]", "b = b + eta * t[i]": "b = b - eta * t[i]"},
+            "the steps go the wrong way: w + eta t x makes t z larger, until it is above 0.",
+        ),
+        Mistake(
+            {"if t[i] * (x[i] @ w + b) <= 0:": "if (1 if x[i] @ w + b > 0 else -1) != t[i]:"},
+            "z = 0 is taken for -1, so that a row with t = -1 counts as right there: z = 0 is a mistake for both "
+            "classes.",
+        ),
+        Mistake(
+            {
+                "w = w + eta * t[i] * x[i]": "z = x[i] @ w + b\n                w = w + eta * (t[i] - z) * x[i]",
+                "b = b + eta * t[i]": "b = b + eta * (t[i] - z)",
+            },
+            "the steps are eta (t - z) x, as in linear regression by single rows: the perceptron's are eta t x.",
+        ),
+        Mistake(
+            {"                mistakes[-1] += 1\n": ""},
+            "no mistake is counted, so that it stops after one epoch: mistakes[-1] += 1 with each.",
+        ),
+        Mistake(
+            {"if mistakes[-1] == 0:": "if mistakes[-1] > 0:"},
+            "it stops after an epoch with mistakes: stop after one without.",
+        ),
+        Mistake(
+            {"return np.where(x @ w + b > 0, 1, -1)": "return np.where(x @ w > 0, 1, -1)"},
+            "the bias is missing: z = x w + b.",
         ),
         Mistake(
             {"return np.where(x @ w + b > 0, 1, -1)": "return np.where(x @ w + b > 0, 1, 0)"},
@@ -296,6 +324,35 @@ _SOFTMAX = Assignment(
             },
             "it is the mean over all classes: only the z of the true class counts, z[np.arange(len(t)), t].",
         ),
+        Mistake(
+            {
+                "    return float((np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(t)), t]).mean())": "    return "
+                "float(-np.log(softmax(z)[t]).mean())"
+            },
+            "p[t] picks whole rows, those with the numbers t: p[np.arange(len(t)), t] is the probability of the true "
+            "class of each row.",
+        ),
+        Mistake(
+            {
+                "    return float((np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(t)), t]).mean())": "    return "
+                "float(-np.log(softmax(z)[:, t]).mean())"
+            },
+            "p[:, t] has the probabilities of all N true classes for each of N rows: p[np.arange(len(t)), t] pairs "
+            "them.",
+        ),
+        Mistake(
+            {
+                "np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(t)), t]).mean()": "(np.log(np.exp(z).sum(axis=1)) - "
+                "z[np.arange(len(t)), t]) / z.shape[1]).mean()"
+            },
+            "it is divided by the number of classes, too, as .mean() of a table of one-hot rows is: sum over the "
+            "classes, and take the mean over the rows.",
+        ),
+        Mistake(
+            {"return (x @ W + b).argmax(axis=1)": "return (x @ W + b).max(axis=1)"},
+            "this is the highest score: argmax gives its place, which is the class.",
+        ),
+        Mistake({"return (x @ W + b).argmax(axis=1)": "return (x @ W).argmax(axis=1)"}, "b is missing."),
         Mistake(
             {"return (x @ W + b).argmax(axis=1)": "return (x @ W + b).argmax(axis=0)"},
             "it is the row with the highest score per class: the classes of a row are axis 1.",

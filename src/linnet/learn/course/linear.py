@@ -22,13 +22,13 @@ _PREDICTION = Assignment(
     parts=(
         Part(
             "predict",
-            "predictions for 20 patients",
-            lambda program: program.predict(_W, _B, rows_of("patients", 0, 20)[0]),
+            "predictions for 25 patients",
+            lambda program: program.predict(_W, _B, rows_of("patients", 0, 25)[0]),
         ),
         Part(
             "predict", "a prediction for one row", lambda program: program.predict(_W, _B, rows_of("patients", 0, 1)[0])
         ),
-        Part("loss", "the loss on 20 patients", lambda program: program.loss(_W, _B, *rows_of("patients", 0, 20))),
+        Part("loss", "the loss on 25 patients", lambda program: program.loss(_W, _B, *rows_of("patients", 0, 25))),
     ),
     mistakes=(
         Mistake({"return x @ w + b": "return x @ w"}, "the bias is missing: y = x w + b."),
@@ -43,6 +43,18 @@ _PREDICTION = Assignment(
         Mistake(
             {".mean() / 2)": ".mean())"},
             "the half is missing: E is half the mean squared error, so that its slope is y - t.",
+        ),
+        Mistake(
+            {"((predict(w, b, x) - t) ** 2).mean() / 2": "(predict(w, b, x) - t).mean() / 2"},
+            "the square is missing: errors above and below cancel, and the loss may be negative.",
+        ),
+        Mistake(
+            {"float(((predict(w, b, x) - t) ** 2).mean() / 2)": "np.sqrt(((predict(w, b, x) - t) ** 2).mean())"},
+            "this is the root of the mean squared error: the loss is half the mean of the squares, without a root.",
+        ),
+        Mistake(
+            {"((predict(w, b, x) - t) ** 2).mean() / 2": "((predict(w, b, x) - t) ** 2).sum() / len(w) / 2"},
+            "it is divided by the number of inputs, D: the mean runs over the N rows.",
         ),
         Mistake(
             {"((predict(w, b, x) - t) ** 2).mean() / 2": "abs(predict(w, b, x) - t).mean() / 2"},

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linnet.learn.assignment import Assignment, Mistake, Part
-from linnet.learn.course.samples import Array, by_differences, normal, rows_of
+from linnet.learn.course.samples import Array, by_differences, normal, rows_of, shapes
 
 _A = normal(3, 4)
 
@@ -103,7 +103,7 @@ _FORWARD = Assignment(
         Part(
             "start",
             "shapes: 5 inputs, 4 hidden units, 3 classes",
-            lambda program: [list(w.shape) for w in program.start(5, 4, 3, np.random.default_rng(0))],
+            lambda program: shapes("W_h b_h W_y b_y", program.start(5, 4, 3, np.random.default_rng(0))),
         ),
         Part("start", "weights drawn", lambda program: program.start(5, 4, 3, np.random.default_rng(0))),
         Part(
@@ -216,7 +216,9 @@ _BACKWARD = Assignment(
     imports=("from linnet.learn import data",),
     parts=(
         Part(
-            "backward", "shapes", lambda program: [list(slope.shape) for slope in program.backward(_WEIGHTS, *_DIGITS)]
+            "backward",
+            "shapes",
+            lambda program: shapes("dE/dW_h dE/db_h dE/dW_y dE/db_y", program.backward(_WEIGHTS, *_DIGITS)),
         ),
         _slope(3, "dE/db_y"),
         _slope(2, "dE/dW_y"),
@@ -246,6 +248,20 @@ _BACKWARD = Assignment(
         Mistake(
             {"dz_h = dh * (1 - h**2)": "dz_h = dh * h * (1 - h)"},
             "h (1 - h) is the slope of the sigmoid: that of tanh is 1 - h^2.",
+        ),
+        Mistake(
+            {"dz_h = dh * (1 - h**2)": "dz_h = dh * (h > 0)"}, "this is the slope of ReLU: that of tanh is 1 - h^2."
+        ),
+        Mistake(
+            {
+                "return [x.T @ dz_h, dz_h.sum(axis=0), h.T @ dz, dz.sum(axis=0)]": "return [h.T @ dz, dz.sum(axis=0), "
+                "x.T @ dz_h, dz_h.sum(axis=0)]"
+            },
+            "the order is another one: return the slopes of W_h, b_h, W_y and b_y, the hidden layer first.",
+        ),
+        Mistake(
+            {"h.T @ dz, dz.sum(axis=0)]": "dz.T @ h, dz.sum(axis=0)]"},
+            "dE/dW_y is transposed: it has the shape of W_y, as h' dE/dz has.",
         ),
         Mistake(
             {"dz_h = dh * (1 - h**2)": "dz_h = dh * (1 - h)"}, "the square is missing: the slope of tanh is 1 - h^2."
@@ -340,6 +356,47 @@ _TRAIN = Assignment(
                 "slopes[2:], strict=True))]"
             },
             "the hidden layer does not learn: W_h and b_h take a step, too.",
+        ),
+        Mistake(
+            {"[w - eta * dw for w, dw in zip(weights, slopes, strict=True)]": "list(weights)"},
+            "no weight changes: `w = w - ...` in a loop gives the name w a new value, and the list keeps the old one. "
+            "Make a new list: weights = [w - eta * dw for w, dw in zip(weights, slopes)].",
+        ),
+        Mistake(
+            {"[w - eta * dw for": "[w - dw for"},
+            "eta is not used: the step is eta times the slope.",
+        ),
+        Mistake(
+            {"t[rows])\n            weights": "t[first : first + batch_size])\n            weights"},
+            "the rows of x and t do not belong together: x[rows] goes with t[rows].",
+        ),
+        Mistake(
+            {"        order = rng.permutation(len(x))\n": "        order = rng.choice(len(x), len(x))\n"},
+            "rows are drawn with replacement, so that some come twice and others never: rng.permutation(len(x)) "
+            "has each once.",
+        ),
+        Mistake(
+            {
+                "        order = rng.permutation(len(x))\n": "",
+                "            rows = order": "            order = rng.permutation(len(x))\n            rows = order",
+            },
+            "there is a new order for each batch, so that a row may come twice in an epoch, or never: draw one per "
+            "epoch, before the loop over batches.",
+        ),
+        Mistake(
+            {"        history.append(loss(weights, x, t))\n": "            history.append(loss(weights, x, t))\n"},
+            "the history has an entry per batch: append once per epoch, after the loop over batches.",
+        ),
+        Mistake(
+            {
+                "        history.append(loss(weights, x, t))\n": "",
+                "        order = rng": "        history.append(loss(weights, x, t))\n        order = rng",
+            },
+            "the history has the loss before each epoch: append that after it.",
+        ),
+        Mistake(
+            {"        order = rng": "        weights = start(x.shape[1], H, K, rng)\n        order = rng"},
+            "the weights start anew in each epoch, and forget all they have learned: start is called once, above.",
         ),
         Mistake(
             {"        order = rng.permutation(len(x))\n": "        order = np.arange(len(x))\n"},

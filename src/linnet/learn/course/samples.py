@@ -25,6 +25,13 @@ def rows_of(name: str, first: int = 0, end: int = 10_000) -> tuple[Array, Array]
     return x[order], t[order]
 
 
+def shapes(names: str, arrays: Any) -> dict[str, str]:
+    """Return the shapes of arrays, as texts, by the names of the arrays."""
+    given = [np.asarray(array).shape for array in arrays]
+    stated = [f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" for shape in given]
+    return {f"the shape of {name}": shape for name, shape in zip(names.split(), stated, strict=True)}
+
+
 def by_differences(loss: Any, *parameters: Any) -> list[Array]:
     """Return the numeric gradient of a loss by each of its parameters: the first arguments, arrays or numbers."""
     found = []
