@@ -50,6 +50,7 @@ def test_two_inputs_by_relus(name: str) -> None:
     assert net.error <= 0.1
     assert np.abs(net(fresh(2)) - f(fresh(2))).max() <= 0.1 * 1.1
     proven = ridge_interpolant(f, 2, degree=6, lipschitz=lipschitz)
+    assert proven.bound is not None
     assert np.abs(proven(fresh(2)) - f(fresh(2))).max() <= proven.bound
 
 
@@ -66,6 +67,7 @@ def test_any_squashing_function_will_do(name: str) -> None:
     two = ridge_interpolant(g, 2, eps=0.2, squash=SQUASHING[name])
     assert np.abs(two(fresh(2)) - g(fresh(2))).max() <= 0.2
     bounded = ridge_interpolant(f, 1, degree=50, squash=SQUASHING[name], lipschitz=4)
+    assert bounded.bound is not None
     assert np.abs(bounded(fresh(1)) - f(fresh(1))).max() <= bounded.bound < 0.05
 
 
@@ -93,8 +95,8 @@ def test_the_bound_holds_against_any_function_with_that_constant(seed: int, degr
 
     for squash in (None, np.tanh):
         net = ridge_interpolant(f, 2, degree=degree, lipschitz=1.0, squash=squash)
-        assert np.abs(net(points) - f(points)).max() <= net.bound
-        assert net.error <= net.bound
+        assert net.bound is not None
+        assert max(np.abs(net(points) - f(points)).max(), net.error) <= net.bound
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 30])
@@ -119,6 +121,8 @@ def test_what_is_refused() -> None:
 
     with pytest.raises(ConfigError, match="either the largest error"):
         ridge_interpolant(f, 1)
+    with pytest.raises(ConfigError, match="more than lipschitz"):
+        ridge_interpolant(f, 1, 0.1, lipschitz=0.9)
     with pytest.raises(ConfigError, match="must be a function"):
         ridge_interpolant(3, 1, 0.1)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="one number per row"):

@@ -226,7 +226,7 @@ class LookupClassifier:
         array of shape (rows,)
             The classes.
         """
-        return self.predict_proba(x).argmax(axis=1)
+        return np.asarray(self.predict_proba(x).argmax(axis=1))
 
 
 def _feature_sum(feature: Floats, k: int, observed: float) -> Callable[[Any], Any]:

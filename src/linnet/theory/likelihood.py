@@ -306,7 +306,7 @@ def exponential_family(head: Head, z: ArrayLike) -> Demonstration:
     """Show that mean and variance are the derivatives of the log-normaliser, for a head with its canonical activation.
 
     A distribution of the form p(t) = h(t) e^(t z - A(z)) has the loss A(z) - t z, so A(z) is the loss at t = 0. Its
-    derivatives are taken by differences; mean and variance are the head's own.
+    derivatives are taken by differences; mean and variance are those of the distribution.
 
     Parameters
     ----------
@@ -342,8 +342,8 @@ def exponential_family(head: Head, z: ArrayLike) -> Demonstration:
     slope = (a[0] - 8 * a[1] + 8 * a[3] - a[4]) / (12 * far)
     curvature = (-a[0] + 16 * a[1] - 30 * a[2] + 16 * a[3] - a[4]) / (12 * far**2)
     mean = head.mean(points[:, None])[:, 0]
-    variance = head.variance(mean[:, None], np.ones(1))[:, 0]
-    off = max(np.abs(slope - mean).max(), np.abs(curvature - variance).max())
+    variance = mean * (1 - mean) if head.has_probabilities else head.variance(mean[:, None], np.ones(1))[:, 0]
+    off = np.abs([slope - mean, curvature - variance]).max()
     rows = np.column_stack([points, a[2], slope, mean, curvature, variance])
     names = ("z", "A", "A'", "mean", "A''", "variance")
     return Demonstration(names, tuple(tuple(map(float, row)) for row in rows), float(off))

@@ -85,7 +85,7 @@ def best_polynomial(
         b_ub=np.concatenate([y, -y]) / scale,
         bounds=[(None, None)] * (degree + 1) + [(0, None)],
     )
-    if not found.success:
+    if not found.success or found.x is None or found.fun is None:
         raise FitError(f"the linear program was not solved: {found.message}")
     polynomial = np.polynomial.Chebyshev(scale * found.x[:-1], domain=[low, high])
     return BestPolynomial(polynomial, scale * float(found.fun))

@@ -154,6 +154,8 @@ def ridge_interpolant(
     unit = _Relu() if squash is None else _Step.of(squash, limits)
     checked = np.vstack([np.random.default_rng(0).random((_CHECKS, inputs)), _corners(inputs)])
     known = checked, _values(f, checked)
+    if lipschitz is not None:
+        _check_lipschitz(f, *known, lipschitz)
     if degree is not None:
         check_whole(degree, "degree", at_least=1)
         found = _built(f, known, degree, unit, lipschitz, None)
@@ -198,7 +200,19 @@ def _built(
 def _sum_of_cosines(k: Floats, c: Floats, constant: float, x: Floats) -> Floats:
     rows = max(1, _BLOCK // max(len(c), 1))
     parts = [np.cos(np.pi * x[i : i + rows] @ k.T) @ c for i in range(0, len(x), rows)]
-    return np.concatenate(parts) + constant
+    return np.asarray(np.concatenate(parts) + constant)
+
+
+def _check_lipschitz(f: Function, x: Floats, y: Floats, lipschitz: float) -> None:
+    """Raise an error if f changes too much between some points and others nearby."""
+    near = np.clip(x + np.random.default_rng(1).normal(size=x.shape) * 0.01, 0, 1)
+    rise = np.abs(_values(f, near) - y)
+    allowed = lipschitz * np.sqrt(((near - x) ** 2).sum(axis=1))
+    worst = int(np.argmax(rise - allowed))
+    if rise[worst] > allowed[worst] * (1 + 1e-6) + 1e-12 * np.abs(y).max():
+        raise ConfigError(
+            f"f changes by {rise[worst]:.4g} from {x[worst]} to {near[worst]}, more than lipschitz={lipschitz:g} allows"
+        )
 
 
 def _corners(inputs: int) -> Floats:
