@@ -2,10 +2,12 @@
 
 Run `python examples/learning_behaviors.py`. The digits are 5,000 + 1,000 of MNIST's (28x28 pixels) where the folder
 LINNET_DATA, or shared/data beside the repository, has them in mnist/; elsewhere the 8x8 digits of scikit-learn.
+`--save FILE` also writes the numbers, of which `make pictures` draws the guide's figures.
 """
 
 import argparse
 import gzip
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Draw how learning behaves, in three pictures.")
     parser.add_argument("--out", type=Path, default=Path("learning_behaviors"), help="folder for the pictures")
     parser.add_argument("--epochs", type=int, default=50)
+    parser.add_argument("--save", type=Path, help="a JSON file for the numbers")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     (x, y), test = load()
@@ -112,12 +115,20 @@ def main() -> None:
         "RMSprop": RMSprop(0.001),
         "Adam": Adam(0.001),
     }
-    runs |= {f"{name}, rate {rule.learning_rate:g}": (two_layers(), rule, 32) for name, rule in rules.items()}
-    curves = {}
+    runs |= {f"{name}, rate {rule.learning_rate:g}": (one_layer(), rule, 32) for name, rule in rules.items()}
+    curves, parameters = {}, {}
     for name, (model, optimizer, batch_size) in track(runs.items(), "Training"):
         model.compile(optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])
         history = model.fit(x, y, batch_size, given.epochs, validation_data=test, verbose=0)
-        curves[name] = history.history
+        curves[name], parameters[name] = history.history, model.count_params()
+
+    if given.save:
+        numbers = {
+            name: {key: [float(f"{each:.4g}") for each in values] for key, values in history.items()}
+            for name, history in curves.items()
+        }
+        kept = {"rows": [len(x), len(test[0])], "inputs": x.shape[1], "parameters": parameters, "curves": numbers}
+        given.save.write_text(json.dumps(kept, indent=1) + "\n")
 
     weights, biases = runs["Two layers, batch size 1"][0].get_weights()[:2]
     dead = 10 - np.count_nonzero((x @ weights + biases > 0).any(axis=0))
@@ -128,14 +139,15 @@ def main() -> None:
     mpl.rc("grid", color="#e4e4e4")
     mpl.rc("legend", frameon=False)
     draw_curves(
-        f"One layer ({x.shape[1]}-10) and two ({x.shape[1]}-10-10), in steps of 1 image and of 32",
+        f"One layer ({x.shape[1]}-10, {parameters['One layer, batch size 1']:,} parameters) and two "
+        f"({x.shape[1]}-10-10, {parameters['Two layers, batch size 1']:,}), in steps of 1 image and of 32",
         f"{note}; SGD, rate 0.1. The rough steps of 1 leave {dead} of the 10 relu units dead: 0 for every image.",
         {name: curves[name] for name in list(runs)[:4]},
         [{"color": color, "linestyle": line} for color in (BLUE, ORANGE) for line in ("--", "-")],
         given.out / "depth_and_batch_size.png",
     )
     draw_curves(
-        f"Five optimizers on the same network ({x.shape[1]}-10-10)",
+        f"Five optimizers on one layer ({x.shape[1]}-10)",
         f"{note}; batch size 32",
         {name: curves[name] for name in list(runs)[4:]},
         [{"color": color} for color in (BLUE, ORANGE, GREEN, PURPLE, YELLOW)],

@@ -1,11 +1,13 @@
 """Make the pictures that are kept in docs/_static/pictures, each light and dark: `make pictures`.
 
-They are a chart of the benchmarks in docs/results, in the colours of the style sheet, and what a browser shows of the
-playground and of a report. `python -m extensions.gallery speed` makes one of them alone.
+They are a chart of the benchmarks in docs/results and curves of learning on digits (docs/results/curves, written by
+`examples/learning_behaviors.py --save`), in the colours of the style sheet, and what a browser shows of the playground
+and of a report. `python -m extensions.gallery speed` makes one of them alone.
 """
 
 import html
 import io
+import json
 import re
 import shutil
 import sys
@@ -16,7 +18,8 @@ from typing import Any
 from urllib.parse import quote
 
 from extensions import DOCS, ROOT
-from extensions.results import TITLES, kept_tables, medians
+from extensions.pictures import COLORS
+from extensions.results import RESULTS, TITLES, kept_tables, medians
 
 KEPT = DOCS / "_static" / "pictures"
 SCHEMES = ("light", "dark")
@@ -60,6 +63,78 @@ def speed(scheme: str) -> str:
         f'<text x="{one:.1f}" y="{bottom + 18}" text-anchor="middle" fill="{color["quiet"]}">as fast as linnet</text>\n'
         "</svg>\n"
     )
+
+
+def curves() -> dict[str, Any]:
+    """Numbers of the learning of digits, epoch by epoch."""
+    kept: dict[str, Any] = json.loads((RESULTS / "curves" / "digits.json").read_text("utf-8"))
+    return kept
+
+
+def learning(scheme: str) -> str:
+    """One layer and two, in batches of 1 and of 32: loss and accuracy, on training and on test images."""
+    kept = curves()
+    names = [name for name in kept["curves"] if "batch size" in name]
+    shown = {
+        name: f"{'784-10' if name.startswith('One') else '784-10-10'} ({kept['parameters'][name]:,} parameters), "
+        f"batch {name.rpartition(' ')[2]}"
+        for name in names
+    }
+    looks = dict(zip(names, (("C0", "--"), ("C0", "-"), ("C1", "--"), ("C1", "-")), strict=True))
+    return _panels(scheme, shown, looks, ("loss", "accuracy"), (9.4, 8.1))
+
+
+def optimizers(scheme: str) -> str:
+    """Five optimizers on one layer: loss on training and on test images."""
+    kept = curves()
+    shown = {name: name for name in kept["curves"] if "batch size" not in name}
+    lines = (("C0", "-"), ("C1", "--"), ("C2", ":"), ("C3", "-."), ("C4", "-"))
+    return _panels(scheme, shown, dict(zip(shown, lines, strict=True)), ("loss",), (9.4, 4.5))
+
+
+def _panels(
+    scheme: str,
+    shown: dict[str, str],
+    looks: dict[str, tuple[str, str]],
+    rows: tuple[str, ...],
+    size: tuple[float, float],
+) -> str:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    numbers, color = curves()["curves"], palette(scheme)
+    with mpl.rc_context(fname=DOCS / "extensions" / "matplotlibrc"):
+        figure = Figure(figsize=size, layout="constrained")
+        panels = figure.subplots(len(rows), 2, sharex=True, sharey="row", squeeze=False)
+        for row, quantity in zip(panels, rows, strict=True):
+            for panel, side in zip(row, ("", "val_"), strict=True):
+                for name, label in shown.items():
+                    values = numbers[name][side + quantity]
+                    ink, line = looks[name]
+                    panel.plot(range(1, len(values) + 1), values, line, color=ink, label=label, linewidth=1.8)
+            row[0].set_ylabel(quantity)
+            if quantity == "loss":
+                row[0].set_yscale("log")
+                row[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                if len(rows) == 1:  # less than a decade
+                    row[0].set_yticks([0.1, 0.2, 0.5, 1, 2], minor=False)
+                    row[0].yaxis.set_minor_locator(NullLocator())
+        panels[0, 0].set_title("training images")
+        panels[0, 1].set_title("test images")
+        for panel in panels[-1]:
+            panel.set_xlabel("epoch")
+        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :]
+    for stand_in, variable in COLORS.items():
+        svg = svg.replace(stand_in, color[re.sub(r"var\(--(\w+)\)", r"\1", variable)])
+    return re.sub(r"font: ([\d.]+px) 'DejaVu Sans'[^;\"]*", rf"font: \1 {FAMILY.replace(chr(39), '')}", svg)
+
+
+DRAWN = {"speed": speed, "learning": learning, "optimizers": optimizers}
 
 
 # ---- shown by a browser ----
@@ -128,9 +203,10 @@ def as_webp(png: bytes) -> bytes:
 def main(names: list[str]) -> None:
     """Make the pictures of these names, or all."""
     KEPT.mkdir(exist_ok=True)
-    if not names or "speed" in names:
-        for scheme in SCHEMES:
-            (KEPT / f"speed-{scheme}.svg").write_text(speed(scheme), "utf-8")
+    for name, draw in DRAWN.items():
+        if not names or name in names:
+            for scheme in SCHEMES:
+                (KEPT / f"{name}-{scheme}.svg").write_text(draw(scheme), "utf-8")
     shown = {name: make for name, make in SHOWN.items() if not names or name in names}
     if shown:
         from playwright.sync_api import sync_playwright

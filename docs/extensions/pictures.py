@@ -5,7 +5,7 @@ import re
 
 from sphinx.application import Sphinx
 
-_COLORS = {  # what matplotlibrc says, and the colours of the style sheet that it stands for
+COLORS = {  # what matplotlibrc says, and the colours of the style sheet that it stands for
     "#010101": "var(--ink)",
     "#010102": "var(--quiet)",
     "#010103": "var(--grid)",
@@ -42,7 +42,7 @@ def figure(svg: str, name: str) -> str:
 def picture(svg: str, name: str) -> str:
     """A picture in the page's colours, with ids that no other picture has."""
     svg = svg[svg.index("<svg") :]
-    for color, variable in _COLORS.items():
+    for color, variable in COLORS.items():
         svg = svg.replace(color, variable)
     for key in sorted(set(re.findall(r'\bid="([^"]+)"', svg)), key=len, reverse=True):
         svg = re.sub(rf'(\bid="|#){re.escape(key)}(?=["\)])', rf"\g<1>{name}-{key}", svg)

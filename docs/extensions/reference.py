@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -29,6 +30,9 @@ MODULES = (  # without one: a page per module
     "linnet.config",
     "linnet.errors",
     "linnet.theory.approximation",
+    "linnet.theory.ridges",
+    "linnet.theory.polynomials",
+    "linnet.theory.constant_unit",
     "linnet.theory.stationary",
     "linnet.theory.entropy",
     "linnet.theory.maxent",
@@ -250,28 +254,51 @@ def _shortened(text: str) -> str:
     return re.sub(r"[~\w.]*ndarray\[tuple\[[~\w.]*Any, \.\.\.\], [~\w.]*dtype\[([^\]]*)\]\]", r"NDArray[\1]", text)
 
 
+_ROW = re.compile(r"\.\. list-table|   (:header-rows|\* - |  - )")  # of a table, as a list
+
+
 def as_rst(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Tables and indented code in Markdown's form, and names with an underscore last, as reStructuredText has them."""
-    if any(re.fullmatch(r" *-{3,}", line) for line in lines):  # numpydoc's form; all that it wants is |x| as it is read
-        lines[:] = [line if re.match(r" *(>>>|\|[ -])", line) else _escaped(line, r"\|") for line in lines]
+    if any(re.fullmatch(r" *-{3,}", line) for line in lines):  # numpydoc's form, which has code and lists of its own
+        lines[:] = [_of_numpydoc(line) for line in _tables(lines)]
         return
-    out, table, before = list[str](), list[list[str]](), ""
-    for line in [*lines, ""]:
+    out, before = list[str](), ""
+    for line in _tables([*lines, ""]):
+        if _ROW.match(line):
+            out.append(line)
+            before = "a table"
+            continue
         if line.startswith("    ") and out and not out[-1] and not before.startswith((" ", "- ", "* ", "..")):
             out += ["::", ""] if not before.endswith("::") else []
         before = line or before
-        if re.match(r" *\|[ -]", line):
-            table.append([cell.strip() for cell in line.strip().strip("|").split(" | ")])
-            continue
-        if table:
-            out += ["", ".. list-table::", "   :header-rows: 1", ""]
-            for row in [table[0], *table[2:]]:
-                out += [f"   {'* -' if index == 0 else '  -'} {_escaped(cell)}" for index, cell in enumerate(row)]
-            out.append("")
-            table = []
         is_code = line.startswith(("    ", ">>>", "..."))
         out.append(line if is_code else _escaped(line))
     lines[:] = out
+
+
+def _tables(lines: list[str]) -> Iterator[str]:
+    """The lines, with tables in Markdown's form as lists."""
+    table = list[list[str]]()
+    for line in [*lines, None]:
+        if line is not None and re.match(r" *\|[ -]", line):
+            table.append([cell.strip() for cell in line.strip().strip("|").split(" | ")])
+            continue
+        if table:
+            yield from ("", ".. list-table::", "   :header-rows: 1", "")
+            for row in [table[0], *table[2:]]:
+                for index, cell in enumerate(row):
+                    yield f"   {'* -' if index == 0 else '  -'} {_escaped(cell)}"
+            yield ""
+            table = []
+        if line is not None:
+            yield line
+
+
+def _of_numpydoc(line: str) -> str:
+    """A line with |x| as it is read, and no names with an underscore last but those that it begins with."""
+    if re.match(r" *>>>", line) or _ROW.match(line):
+        return line
+    return _escaped(line, r"\|" if re.match(r"[\w, ]+ : ", line) else r"\||(?<=\w)_(?!\w)")
 
 
 def _escaped(line: str, marks: str = r"(?<=\w)_(?!\w)|(?<![\w*])\*+(?=\w)|\|") -> str:

@@ -140,6 +140,95 @@ def softmax_by_entropy(x: ArrayLike, t: ArrayLike) -> EntropySolution:
     return EntropySolution(p, factors - shift, log_normaliser, observed, table.T @ p, point.value, point)
 
 
+@dataclass(frozen=True, slots=True)
+class LookupClassifier:
+    """The classifier that meets all constraints of `softmax_by_entropy` and has learned nothing.
+
+    For a row of the data it returns the class of that row with probability 1; for any other row class 0. Its expected
+    feature sums are the observed ones, term by term, and its entropy is 0: the smallest, not the largest, that the
+    constraints allow. Where equal rows have different classes, it returns the shares of these classes.
+
+    Parameters
+    ----------
+    rows : array of shape (distinct rows, inputs)
+        The distinct rows of the data.
+    shares : array of shape (distinct rows, classes)
+        The share of each class among the rows that are equal.
+    observed : array of shape (inputs, classes)
+        The feature sums of the data, Σ_i [t_i = k] x_i.
+    expected : array of shape (inputs, classes)
+        The feature sums of the classifier, Σ_i π_ik x_i.
+    entropy : float
+        The entropy on all rows of the data together, in nats.
+    """
+
+    rows: Floats
+    shares: Floats
+    observed: Floats
+    expected: Floats
+    entropy: float
+
+    @classmethod
+    def of(cls, x: ArrayLike, t: ArrayLike) -> "LookupClassifier":
+        """Return the classifier that looks rows of x up.
+
+        Parameters
+        ----------
+        x : array of shape (rows, inputs)
+            The inputs.
+        t : array of shape (rows,)
+            The class of each row: 0, 1, ...
+        """
+        table, labels = np.asarray(x, np.float64), np.asarray(t)
+        if table.ndim != 2 or table.size == 0 or labels.shape != table.shape[:1] or not np.isfinite(table).all():
+            raise DataError(
+                f"x must be a finite table and t have one class per row, got shapes {table.shape} and {labels.shape}"
+            )
+        if labels.dtype.kind not in "iu" or labels.min() < 0:
+            raise DataError("t must have the classes 0, 1, ...")
+        onehot = np.eye(int(labels.max()) + 1)[labels]
+        rows, place, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+        shares = np.zeros((len(rows), onehot.shape[1]))
+        np.add.at(shares, place.ravel(), onehot)
+        shares /= counts[:, None]
+        p = shares[place.ravel()]
+        entropy = -float((p[p > 0] * np.log(p[p > 0])).sum())
+        return cls(rows, shares, table.T @ onehot, table.T @ p, entropy + 0.0)
+
+    def predict_proba(self, x: ArrayLike) -> Floats:
+        """Return the probability of each class: as in the data if the row is one of them, and otherwise class 0.
+
+        Parameters
+        ----------
+        x : array of shape (rows, inputs)
+            The inputs.
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            The probabilities.
+        """
+        known = {row.tobytes(): share for row, share in zip(self.rows + 0.0, self.shares, strict=True)}
+        other = np.eye(self.shares.shape[1])[0]
+        table = np.asarray(x, np.float64) + 0.0  # of -0 and 0 one
+        return np.array([known.get(row.tobytes(), other) for row in table])
+
+    def predict(self, x: ArrayLike) -> NDArray[np.int64]:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        x : array of shape (rows, inputs)
+            The inputs.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The classes.
+        """
+        return np.asarray(self.predict_proba(x).argmax(axis=1))
+
+
 def _feature_sum(feature: Floats, k: int, observed: float) -> Callable[[Any], Any]:
     return lambda p: observed - np.sum(p[:, k] * feature)
 

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linnet._moved import renamed
 from linnet.checks import check_number, check_whole
-from linnet.errors import DataError, warn
-from linnet.heads import Categorical
+from linnet.errors import ConfigError, DataError, warn
+from linnet.heads import Categorical, Head
 
 Floats = NDArray[np.float64]
 
@@ -271,6 +271,82 @@ def zero_one_and_log_loss(z: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floa
     own = np.take_along_axis(table, t[:, None], axis=1)
     others = (table >= own).sum(axis=1) > 1
     return others.astype(np.float64), Categorical().loss(table, t) / np.log(2)
+
+
+def margin_bounds(z: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return the bounds of the logarithmic loss of each row by its margin: m <= loss <= m + ln K, m = max z - z_t.
+
+    m is 0 where the actual class has the highest logit, and otherwise by how much another one exceeds it. The loss,
+    log Σ_k e^(z_k - z_t), is a soft version of it.
+
+    Parameters
+    ----------
+    z : array of shape (rows, K)
+        The logits.
+    labels : array of shape (rows,)
+        The class of each row: 0, 1, ...
+
+    Returns
+    -------
+    margin, loss, upper : arrays of shape (rows,)
+        m, the loss, and m + ln K.
+
+    Examples
+    --------
+    >>> [float(round(bound[0], 4)) for bound in margin_bounds([[3.0, 1.0, 2.5]], [2])]
+    [0.5, 1.0541, 1.5986]
+    """
+    table = _table(z, "z")
+    t = _classes(labels, table)
+    margin = table.max(axis=1) - np.take_along_axis(table, t[:, None], axis=1)[:, 0]
+    return margin, Categorical().loss(table, t), margin + np.log(table.shape[1])
+
+
+def exponential_family(head: Head, z: ArrayLike) -> Demonstration:
+    """Show that mean and variance are the derivatives of the log-normaliser, for a head with its canonical activation.
+
+    A distribution of the form p(t) = h(t) e^(t z - A(z)) has the loss A(z) - t z, so A(z) is the loss at t = 0. Its
+    derivatives are taken by differences; mean and variance are those of the distribution.
+
+    Parameters
+    ----------
+    head : Head
+        A head of one output: `Normal`, `Bernoulli` or `Poisson`.
+    z : array of shape (points,)
+        Values of z, the natural parameter, one row of the table each.
+
+    Returns
+    -------
+    Demonstration
+        z, A(z), A'(z), the mean, A''(z), the variance.
+
+    Examples
+    --------
+    >>> from linnet.heads import Poisson
+    >>> print(exponential_family(Poisson(), [0.0, 1.0]))
+               z             A            A'          mean           A''      variance
+               0             1             1             1             1             1
+               1       2.71828       2.71828       2.71828       2.71828       2.71828
+    """
+    points = np.asarray(z, np.float64)
+    if points.ndim != 1 or points.size == 0 or not np.isfinite(points).all():
+        raise DataError(f"z must be finite numbers, one per point, got shape {points.shape}")
+    if head.family not in ("normal", "bernoulli", "poisson"):
+        raise ConfigError(f"the head must be Normal, Bernoulli or Poisson, got {head.family!r}")
+
+    def normaliser(at: Floats) -> Floats:
+        return np.asarray(head.loss(at[:, None], np.zeros((len(at), 1))))
+
+    far = 2e-3  # differences of fourth order: their error is some far^4, and that of rounding 1e-16 / far^2
+    a = [normaliser(points + shift * far) for shift in (-2, -1, 0, 1, 2)]
+    slope = (a[0] - 8 * a[1] + 8 * a[3] - a[4]) / (12 * far)
+    curvature = (-a[0] + 16 * a[1] - 30 * a[2] + 16 * a[3] - a[4]) / (12 * far**2)
+    mean = head.mean(points[:, None])[:, 0]
+    variance = mean * (1 - mean) if head.has_probabilities else head.variance(mean[:, None], np.ones(1))[:, 0]
+    off = np.abs([slope - mean, curvature - variance]).max()
+    rows = np.column_stack([points, a[2], slope, mean, curvature, variance])
+    names = ("z", "A", "A'", "mean", "A''", "variance")
+    return Demonstration(names, tuple(tuple(map(float, row)) for row in rows), float(off))
 
 
 def _table(values: ArrayLike, name: str) -> Floats:
