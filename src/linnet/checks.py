@@ -11,6 +11,16 @@ from linnet.errors import ConfigError, Parameter, unknown_name
 _INFINITY = float("inf")
 
 
+def is_real(value: object) -> TypeGuard[float]:
+    """Return whether a value is a real number; booleans and NumPy's durations, which Python counts as such, are not."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Return whether a value is an integer; booleans and NumPy's durations, which Python counts as such, are not."""
+    return isinstance(value, Integral) and is_real(value)
+
+
 def check_number(
     value: object,
     name: str,
@@ -26,7 +36,7 @@ def check_number(
 
     It must be finite unless `at_most` is infinite. `of`: which of the parameter's values it is.
     """
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if is_real(value):
         try:
             number = float(value)
         except OverflowError:  # an integer beyond any float
@@ -53,7 +63,7 @@ def check_random(value: object, name: str = "random_state") -> np.random.RandomS
         return value
     if isinstance(value, np.random.Generator):
         return np.random.RandomState(value.bit_generator)
-    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < 2**32:
+    if is_integer(value) and 0 <= int(value) < 2**32:
         return np.random.RandomState(int(value))
     raise ConfigError(
         Parameter(name),
@@ -63,7 +73,7 @@ def check_random(value: object, name: str = "random_state") -> np.random.RandomS
 
 def check_seed(value: object, name: str = "seed") -> int:
     """Return an integer seed, or raise a ConfigError."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < 2**32:
+    if is_integer(value) and 0 <= int(value) < 2**32:
         return int(value)
     raise ConfigError(Parameter(name), f" must be an integer from 0 to {2**32 - 1}, got {value!r}")
 
@@ -77,7 +87,7 @@ def check_flag(value: object, name: str) -> bool:
 
 def check_whole(value: object, name: str, *, at_least: int = 0, at_most: int | None = None) -> int:
     """Return an integer within the bounds, or raise a ConfigError that names them."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if is_integer(value):
         number = int(value)
         if number >= at_least and (at_most is None or number <= at_most):
             return number

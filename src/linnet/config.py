@@ -6,10 +6,10 @@ import os
 import platform
 from collections.abc import Iterator
 from contextvars import ContextVar
-from numbers import Integral
 from pathlib import Path
 
 from linnet import _native
+from linnet.checks import is_integer
 from linnet.errors import ConfigError, Parameter
 
 _OWN_GROUPS, _GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -87,7 +87,7 @@ def memory() -> float:
 
 def checked_threads(n: object, name: str = "threads") -> int:
     """Return a valid number of threads, or raise a ConfigError."""
-    if isinstance(n, bool) or not isinstance(n, Integral) or int(n) not in range(1, _MAX_THREADS + 1):
+    if not is_integer(n) or int(n) not in range(1, _MAX_THREADS + 1):
         raise ConfigError(Parameter(name), f" must be an integer from 1 to {_MAX_THREADS}, got {n!r}")
     return int(n)
 

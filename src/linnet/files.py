@@ -23,6 +23,8 @@ def check_path(path: str | os.PathLike[str]) -> Path:
         name = os.fsencode(path)
     except UnicodeEncodeError as error:
         raise ConfigError(f"a file cannot be called {os.fspath(path)!a}: {error.reason}: choose another name") from None
+    if not name:
+        raise ConfigError("a file cannot be called '': name one")
     if b"\0" in name:
         raise ConfigError(f"a file cannot be called {os.fspath(path)!a}: it has a null character: choose another name")
     return Path(path)

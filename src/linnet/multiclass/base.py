@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from linnet._sklearn import Classifier, check_estimator, check_fitted, check_form, takes_weights, weighed_if
 from linnet.arrays import ArrayLike, Table, Targets
+from linnet.checks import is_integer
 from linnet.data.encoder import Encoder
 from linnet.data.sparse import check_sparse, is_sparse
 from linnet.data.table import empty
@@ -100,7 +101,7 @@ class Reduction(Classifier):
 
     def _jobs(self) -> int | None:
         jobs = self.n_jobs
-        if jobs is None or (isinstance(jobs, int | np.integer) and not isinstance(jobs, bool) and jobs != 0):
+        if jobs is None or (is_integer(jobs) and int(jobs) != 0):
             return jobs
         raise ConfigError(f"n_jobs must be None, a number of processes or -1 for all processors, got {jobs!r}")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linnet.checks import check_flag, check_name, check_number, check_seed, check_whole, is_name
+from linnet.checks import check_flag, check_name, check_number, check_seed, check_whole, is_integer, is_name, is_real
 from linnet.config import checked_threads
 from linnet.errors import ConfigError, Parameter
 from linnet.tables.inputs import Data
@@ -97,12 +97,21 @@ class Options:
             if isinstance(given := getattr(self, name), np.ndarray):
                 given = tuple(given.tolist()) if given.ndim else given.item()
                 object.__setattr__(self, name, given)
-            if name == "hidden_layer_sizes" and not isinstance(given, int | np.integer | list | tuple | range | None):
+            if name == "hidden_layer_sizes" and not (
+                is_integer(given) or isinstance(given, list | tuple | range | None)
+            ):
                 raise ConfigError(Parameter(name), f" must be a list of integers, got {given!r}")
-            if not (given is None or isinstance(given, str | int | float | np.number | list | tuple | range)):
+            if not (given is None or is_real(given) or isinstance(given, str | list | tuple | range)):
                 raise ConfigError(Parameter(name), f" must be one for all layers or a list, got {given!r}")
-        if isinstance(self.hidden_layer_sizes, int | np.integer):
+        if is_integer(self.hidden_layer_sizes):
             object.__setattr__(self, "hidden_layer_sizes", (int(self.hidden_layer_sizes),))
+        if any(not is_integer(units) or units < 1 for units in self.hidden_layer_sizes or ()):
+            raise ConfigError(
+                Parameter("hidden_layer_sizes"),
+                f" must be positive integers, got {list(self.hidden_layer_sizes or ())}",
+            )
+        if self.learning_rate_init is not None and not is_name(self.learning_rate_init, "auto"):
+            check_number(self.learning_rate_init, "learning_rate_init", above=0)
         for name, least in (("max_iter", 0), ("batch_size", 1), ("n_iter_no_change", 1)):
             if (given := getattr(self, name)) is not None:
                 check_whole(given, name, at_least=least)
@@ -114,10 +123,12 @@ class Options:
             object.__setattr__(self, "class_weight", {str(name): each for name, each in self.class_weight.items()})
         check_name(self.model, "model", models())
         check_seed(self.seed)
-        if isinstance(self.valid, int | float) and not 0 < self.valid < 1:
+        if isinstance(self.valid, bool) or (is_real(self.valid) and not 0 < self.valid < 1):
             raise ConfigError(
                 Parameter("valid"), f" must be rows, or a share of the rows between 0 and 1, got {self.valid!r}"
             )
+        if is_real(self.valid):
+            object.__setattr__(self, "valid", float(self.valid))
         if self.threads is not None:
             checked_threads(self.threads)
         if self.threshold is not None and not is_name(self.threshold, "tune"):
@@ -158,7 +169,7 @@ class Options:
     @property
     def share(self) -> float | None:
         """The share of the rows to hold out; None: they are given."""
-        return float(self.valid) if isinstance(self.valid, int | float) else None
+        return float(self.valid) if is_real(self.valid) else None
 
     @property
     def network(self) -> dict[str, Any]:

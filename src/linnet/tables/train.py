@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linnet.checks import is_real
 from linnet.errors import ConfigError, DataError, DataWarning, LinnetError, Parameter, warn
 from linnet.files import real_path
 from linnet.tables.inputs import Data, as_arrow, as_source, paths_of, without_nested
@@ -187,8 +188,11 @@ def train_on(
     del judged
     held_out = None
     if options.share is None:
-        held_out = _read(options.valid, listener, delimiter, most=np.inf, types=schema.types)
-        _check_columns(held_out, [target])
+        try:
+            held_out = _read(options.valid, listener, delimiter, most=np.inf, types=schema.types)
+            _check_columns(held_out, [target])
+        except DataError as error:
+            raise type(error)(Parameter("valid"), ": ", *error.parts) from None
     whole = None
     if read.source is not None:
         room = Path(tempfile.gettempdir()) if folder is None else folder
@@ -260,6 +264,6 @@ def _check_apart(data: Data, valid: Data) -> None:
     """Refuse to choose a model by the rows that it is trained on."""
     trained = {real_path(name) for name in paths_of(data)}
     same = [name for name in paths_of(valid) if real_path(name) in trained]
-    if same or (valid is data and not isinstance(valid, int | float)):
+    if same or (valid is data and not is_real(valid)):
         told = Parameter("valid", same[0]) if same else Parameter("valid")
         raise ConfigError(told, ": these are training rows, so they cannot show how the model predicts others")

@@ -296,6 +296,20 @@ def test_a_fit_that_ends_early_says_so() -> None:
         linnet.PoissonRegressor(alpha=0.1, max_iter=1).fit(X, TARGETS["count"])
 
 
+def test_a_fit_that_ends_early_names_the_columns_that_are_furthest_from_their_optimum() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 30))
+    table = pd.DataFrame(x, columns=[f"x{place}" for place in range(30)]).rename(columns={"x7": "size", "x3": "age"})
+    y = np.where(x[:, 7] > 0, rng.poisson(np.exp(1 + 0.3 * x[:, 3])), 0)  # 0 wherever the size is negative
+    for how in ({"l1_ratio": 1.0}, {"solver": "lbfgs"}, {}):
+        model = linnet.PoissonRegressor(alpha=1e-6, max_iter=1, **how)
+        with pytest.warns(
+            FitWarning, match=r"above its minimum, mostly for the coefficients of (age|size), [^,]*, [^,]*, and"
+        ):
+            model.fit(table, y)
+        assert model.n_iter_ == 1
+
+
 ANY_NUMBER = ("1", None, True, [1.0, 2.0, 3.0], float("nan"))
 WRONG: dict[str, tuple[Any, ...]] = {
     "alpha": (*ANY_NUMBER, -1.0, np.inf),

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, log_loss, mean_pinball_loss
 
-from linnet import SGD, MLPClassifier, MLPRegressor, NamedMetric
+from linnet import SGD, MLPClassifier, MLPRegressor, NamedMetric, TabularClassifier
 from linnet.errors import ConfigError, DataError, FitError
 
 from .cases import XR, YR, X, Y
@@ -323,3 +323,16 @@ def test_rows_beyond_single_precision_are_predicted_in_double(kind: Any, y: Any)
         [part.astype(float) for part in parts] for parts in (model.coefs_, model.intercepts_)
     ]
     np.testing.assert_allclose(predictions[7], getattr(double, method.__name__)(far)[7], rtol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_of_predictions_that_are_no_numbers_are_an_error_of_the_fit(classes: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 3))
+    y = np.digitize(x[:, 0] + rng.normal(size=40), [-0.5, 0.5][: classes - 1])
+    how: dict[str, Any] = {"hidden_layer_sizes": (3,), "max_iter": 1, "random_state": 0}
+    message = r"predictions became non-finite in epoch 1; lower learning_rate_init from 1e\+308"
+    with pytest.raises(FitError, match=message):
+        MLPClassifier(learning_rate_init=1e308, **how).fit(x, y)
+    model = TabularClassifier(learning_rate_init=1e30, **how).fit(x, y)
+    assert np.isfinite(model.predict_proba(x)).all()  # z of its networks is beyond float32

@@ -142,6 +142,15 @@ def test_parameters_that_leave_the_range_in_the_last_step_are_caught() -> None:
     np.testing.assert_array_equal(training.theta, theta)
 
 
+def test_predictions_that_leave_the_range_after_the_last_step_are_caught() -> None:
+    """All losses and parameters are finite, but not w x at the parameters of the only step."""
+    rows = Rows(np.full((1, 1), 1e150), values=np.ones((1, 1)))
+    training = Training(LINE, np.zeros(2), rows, Plan(SGD(1e10)))
+    with pytest.raises(FitError, match="predictions became non-finite in epoch 1; lower learning_rate from 1e\\+10"):
+        list(training)
+    assert training.stop_reason == "diverged"
+
+
 @pytest.mark.parametrize("optimizer", [SGD(1e160, momentum=0.9), Adam(1e200)], ids=str)
 def test_a_run_after_divergence_can_go_on_from_theta_and_state(optimizer: Optimizer) -> None:
     rows = Rows(np.ones((3, 1)), values=np.ones((3, 1)))

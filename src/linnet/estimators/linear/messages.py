@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linnet.data.encoder import Encoder
 from linnet.data.targets import MAX_SQUARABLE
 from linnet.errors import DataError, FitError, FitWarning, SeparationWarning, warn
-from linnet.fit.solvers.coordinate import lasso
+from linnet.fit.solvers.coordinate import gains_of_columns, lasso, violation
 from linnet.fit.solvers.problem import Floats, Problem
 from linnet.fit.solvers.solution import Aliasing, Solution
 from linnet.fit.solvers.start import starting_point
@@ -18,6 +18,7 @@ from linnet.inference.separation.detect import Separation, ruled_out_by_sums, se
 
 _MAX_LEVELS_NAMED = 5  # of a column; more are counted
 _MAX_NAMES = 10  # of columns in a message
+_MAX_FURTHEST = 3  # columns named of a fit that has not converged
 _BOUNDARY_RELATIVE_MEAN = 1e-9  # means below this fraction of the largest have reached 0
 _MAX_RELATIVE_MEAN, _MAX_RELATIVE_MEAN_WITH_L1 = 1e13, 1e6  # of a sparse column, in units of its spread
 _ADVICE_TO_CENTER = "(year - 2000 instead of year)"
@@ -53,10 +54,22 @@ class FitMessages:
             advice = "some means have reached 0, the boundary of the identity link: use link='log'"
         warn(
             f"the fit has not converged after {solution.iterations} iterations: the objective {solution.value:.10g} is "
-            f"up to about {solution.gap:.3g} above its minimum, and the largest entry of the gradient is "
-            f"{solution.gradient_norm:.3g}: {advice}",
+            f"up to about {solution.gap:.3g} above its minimum{self._furthest(problem, solution)}, and the largest "
+            f"entry of the gradient is {solution.gradient_norm:.3g}: {advice}",
             FitWarning,
         )
+
+    def _furthest(self, problem: Problem, solution: Solution) -> str:
+        """Name the columns whose coefficients, each by itself, would improve an objective most; "" if none would."""
+        point = problem.at(solution.theta)
+        assert point.gradient is not None
+        with np.errstate(all="ignore"):
+            broken = violation(problem, solution.theta, point.gradient, lasso(problem))
+            gains = gains_of_columns(problem, solution.theta, broken)
+        gains[~np.isfinite(gains)] = 0
+        furthest = np.argsort(-gains, kind="stable")[:_MAX_FURTHEST]
+        furthest = furthest[gains[furthest] > 0]
+        return f", mostly for the coefficients of {self.names(furthest.tolist())}" if len(furthest) else ""
 
     def _of_separation(self, problem: Problem, solution: Solution) -> str | None:
         """Return the warning of a separation, or of a possible one if the rows are elsewhere; None if there is none.

@@ -51,24 +51,30 @@ class Predictor:
     def output(self, columns: Columns, shift: Array | None, threads: int | None, *, mean: bool) -> Array:
         """Return the mean (`mean=True`) or z of each row and output. `shift`: added to z."""
         if self.range is not None:
-            outputs = predict(self.network, list(self.members), columns, threads, offset=shift, mean=False)
+            outputs = self._outputs(columns, shift, threads, mean=False)
             z = np.mean(np.asarray(outputs, np.float64), axis=0)
             return self.network.head.mean(z).clip(*self.range) if mean else z
-        theta = self.members[0]
-        [output] = predict(self.network, [theta], columns, threads, offset=shift, mean=mean)
-        if theta.dtype == np.float32 and not np.isfinite(output).all():
-            return self._widened(output, columns, shift, threads, mean=mean)
-        return output
+        return self._outputs(columns, shift, threads, mean=mean)[0]
+
+    def _outputs(self, columns: Columns, shift: Array | None, threads: int | None, *, mean: bool) -> list[Array]:
+        """Return the output of each network."""
+        outputs = predict(self.network, list(self.members), columns, threads, offset=shift, mean=mean)
+        return [
+            self._widened(theta, output, columns, shift, threads, mean=mean)
+            if theta.dtype == np.float32 and not np.isfinite(output).all()
+            else output
+            for theta, output in zip(self.members, outputs, strict=True)
+        ]
 
     def _widened(
-        self, output: Array, columns: Columns, shift: Array | None, threads: int | None, *, mean: bool
+        self, theta: Theta, output: Array, columns: Columns, shift: Array | None, threads: int | None, *, mean: bool
     ) -> Array:
-        """Return the output, with rows that overflowed in float32 recomputed in float64."""
+        """Return a network's output, with rows that overflowed in float32 recomputed in float64."""
         rows = np.flatnonzero(~np.isfinite(output).all(axis=1))
         objective = NetworkObjective(self.network.for_prediction(), np.float64, threads, rows=len(rows))
         offset = None if shift is None else shift[rows]
         output = output.astype(np.float64)
-        output[rows] = objective.predict(self.theta.astype(np.float64), columns[rows], offset=offset, mean=mean)
+        output[rows] = objective.predict(theta.astype(np.float64), columns[rows], offset=offset, mean=mean)
         return output
 
     def hidden(self, columns: Columns) -> list[Array]:

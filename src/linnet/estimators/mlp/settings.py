@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from linnet.checks import check_flag, check_number, check_random, check_whole
+from linnet.checks import check_flag, check_number, check_random, check_whole, is_integer
 from linnet.config import checked_threads
 from linnet.errors import ConfigError, Parameter, unknown_name, warn
 from linnet.fit.loop.optimizers import OPTIMIZERS, SGD, Adam, AdamW, Optimizer
@@ -238,7 +238,7 @@ def hidden_widths(sizes: Any) -> list[int]:
     """Return the number of units of each hidden layer, from one number or a sequence, which may be empty."""
     widths: list[Any] = list(sizes) if _has_several(sizes) else [sizes]
     for width in widths:
-        if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 1:
+        if not is_integer(width) or int(width) < 1:
             raise ConfigError(Parameter("hidden_layer_sizes"), f" must be positive integers, got {sizes!r}")
     return [int(width) for width in widths]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linnet.checks import is_integer
 from linnet.data.table import Array, as_table, check_fits_float32
 from linnet.data.targets import as_array, as_values
 from linnet.errors import ConfigError, DataError
@@ -34,7 +35,7 @@ class SequentialModel(Saved):
     """A stack of layers with a loss, and its parameters."""
 
     def __init__(self, layers: Sequence[Input | Dense | Dropout] = (), *, seed: int = 0) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        if not is_integer(seed) or not 0 <= int(seed) < 2**64:
             raise ConfigError(f"seed must be an integer from 0 to 2^64 - 1, got {seed!r}")
         self.seed = int(seed)
         self._stack = Stack()

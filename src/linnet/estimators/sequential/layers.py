@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from linnet.checks import check_flag, check_number
-from linnet.errors import ConfigError
+from linnet.checks import check_flag, check_number, is_integer
+from linnet.errors import ConfigError, Parameter
 from linnet.heads.activations import Activation, as_activation
 from linnet.model.initialise import check_initialiser
 from linnet.model.network import Layer
@@ -91,7 +89,7 @@ class Input:
     """
 
     def __init__(self, shape: int | Sequence[int]) -> None:
-        self.columns = _columns(shape)
+        self.columns = _columns(shape, "shape")
 
 
 @saved
@@ -132,13 +130,13 @@ class Dense:
     ) -> None:
         if kernel_regularizer is not None and not isinstance(kernel_regularizer, Regularizer):
             raise ConfigError(f"kernel_regularizer must be l1(...), l2(...) or l1_l2(...), got {kernel_regularizer!r}")
-        shape = input_dim if input_dim is not None else input_shape
+        name, shape = ("input_dim", input_dim) if input_dim is not None else ("input_shape", input_shape)
         self.units = units
         self.activation = as_activation(activation)
         self.use_bias = check_flag(use_bias, "use_bias")
         self.kernel_initializer = check_initialiser(kernel_initializer)
         self.kernel_regularizer = kernel_regularizer
-        self.columns = None if shape is None else _columns(shape)
+        self.columns = None if shape is None else _columns(shape, name)
         self.to_layer(0.0)  # bad parameters are reported here, where they are written
 
     def __repr__(self) -> str:
@@ -178,7 +176,7 @@ class Dropout:
 
     def __init__(self, rate: float, *, input_shape: int | Sequence[int] | None = None) -> None:
         self.rate = check_number(rate, "Dropout's rate", at_least=0, below=1)
-        self.columns = None if input_shape is None else _columns(input_shape)
+        self.columns = None if input_shape is None else _columns(input_shape, "input_shape")
 
     def __repr__(self) -> str:
         return f"Dropout({self.rate:g})"
@@ -187,8 +185,8 @@ class Dropout:
         need(fits(self.rate, float) and 0 <= self.rate < 1 and fits(self.columns, int | None), self, "rate")
 
 
-def _columns(shape: int | Sequence[int]) -> int:
-    sizes = [shape] if isinstance(shape, int | np.integer) else list(shape) if isinstance(shape, Sequence) else []
-    if len(sizes) != 1 or not isinstance(sizes[0], int | np.integer) or sizes[0] < 1:
-        raise ConfigError(f"the shape of the input must be (columns,), got {shape!r}")
+def _columns(shape: int | Sequence[int], name: str) -> int:
+    sizes = [shape] if is_integer(shape) else list(shape) if isinstance(shape, Sequence) else []
+    if len(sizes) != 1 or not is_integer(sizes[0]) or sizes[0] < 1:
+        raise ConfigError(Parameter(name), f", the shape of the input, must be (columns,), got {shape!r}")
     return int(sizes[0])

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Collection, Generator, Iterator, Mapping
-from numbers import Real
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from linnet.arrays import ArrayLike, Table, Targets
-from linnet.checks import check_flag, check_number
+from linnet.checks import check_flag, check_number, is_real
 from linnet.data.columns import as_columns
 from linnet.data.rows import Rows
 from linnet.data.table import Array, as_table, check_fits_float32
@@ -401,7 +400,7 @@ class Sequential(SequentialModel):
 
 
 def _split(rows: Rows, share: float) -> tuple[Rows, Rows]:
-    if not isinstance(share, Real) or not 0 < share < 1:
+    if not is_real(share) or not 0 < float(share) < 1:
         raise ConfigError(f"validation_split must be between 0 and 1, got {share!r}")
     cut = math.floor(len(rows) * (1 - share))
     if not 0 < cut < len(rows):

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from linnet.checks import is_name
+from linnet.checks import is_integer, is_name
 from linnet.errors import ConfigError
 from linnet.fit.loop.steps import Slice
 from linnet.fit.loop.training import Epoch
@@ -34,7 +32,8 @@ def follow(records: Iterator[Slice | Epoch], epochs: int, verbose: Verbose) -> I
 
 def check_verbose(verbose: object) -> None:
     """Raise a ConfigError unless `verbose` is 0, 1, 2 or "auto"."""
-    if not (is_name(verbose, "auto") or (isinstance(verbose, int | np.integer) and verbose in (0, 1, 2))):
+    is_number = is_integer(verbose) or isinstance(verbose, bool)
+    if not (is_name(verbose, "auto") or (is_number and verbose in (0, 1, 2))):
         raise ConfigError(f"verbose must be 0, 1, 2 or 'auto', got {verbose!r}")
 
 

@@ -23,6 +23,7 @@ from linnet.model.initialise import warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 from linnet.registry import saved
 
+_MAX_ROWS_CHECKED = 64  # for predictions that overflow after the last step: divergence shows in nearly all rows
 _SLICE_SECONDS = 0.05  # the time for which the core runs before Python can react to Ctrl-C
 
 
@@ -398,6 +399,7 @@ class Training:
                 memory.end = self._verdict(record)
                 memory.last = record
                 yield record
+            self._check_predictions()
             self.stop_reason = memory.end
         except KeyboardInterrupt:
             self.interrupt()
@@ -523,6 +525,19 @@ class Training:
         if record.epoch >= memory.first + plan.epochs:
             return StopReason(StopKind.ALL_DONE, f"all {plan.epochs} epochs done")
         return None
+
+    def _check_predictions(self) -> None:
+        """Raise a FitError if predictions overflow at the final parameters, at which no loss has been computed yet."""
+        memory, network = self._memory, self.fitted_network()
+        theta, rows = self.theta, self.rows[:_MAX_ROWS_CHECKED]
+        if memory.best_theta is not None:
+            theta = memory.best_theta
+        for dtype in (theta.dtype, np.dtype(np.float64)):  # what overflows in float32 is predicted in float64
+            objective = NetworkObjective(network.for_prediction(), dtype, self.plan.threads, rows=len(rows))
+            if np.isfinite(objective.predict(theta.astype(dtype), rows.x, offset=rows.offset)).all():
+                return
+        assert memory.last is not None
+        raise self._diverged(f"the predictions became non-finite in epoch {memory.last.epoch}")
 
     def _measured(self, rows: Rows) -> Rows:
         return rows if self.plan.weighted_metrics else rows.weighted(None)

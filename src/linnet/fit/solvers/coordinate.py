@@ -302,7 +302,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         broken = violation(problem, theta, point.gradient, l1)
         total = point.value + core.dot(l1, np.abs(theta))
         first = total if first is None else first
-        by_column = _gains(problem, theta, broken)
+        by_column = gains_of_columns(problem, theta, broken)
         gap = float(by_column.sum())
         watch(iterations, total, gap)
         out = np.ones(len(by_column), np.bool_)
@@ -327,7 +327,7 @@ def _working_sets(problem: Problem, theta: Floats, tolerance: float, max_iter: i
         theta[~problem.free] = 0
 
 
-def _gains(problem: Problem, theta: Floats, broken: Floats) -> Floats:
+def gains_of_columns(problem: Problem, theta: Floats, broken: Floats) -> Floats:
     """Return the approximate gain of each column by itself: ½ violation² / curvature, summed over outputs."""
     curved = problem.sums.curvature_diagonal(theta) + problem.ridge.reshape(-1, problem.outputs)
     with np.errstate(divide="ignore", invalid="ignore"):
