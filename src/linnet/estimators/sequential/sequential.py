@@ -153,6 +153,21 @@ class Sequential(Saved):
             self._theta = theta
         self._network = network  # last: another thread that sees it finds the parameters, too
 
+    @property
+    def network(self) -> Network:
+        """The shapes, activations and penalties of the layers, and the head; built on first use."""
+        if self._network is None:
+            self.build()
+        assert self._network is not None
+        return self._network
+
+    @property
+    def theta(self) -> Theta:
+        """All parameters in one vector; `get_weights` returns them by layer."""
+        _ = self.network  # built on first use
+        assert self._theta is not None
+        return self._theta
+
     # ---- parameters ----
 
     def get_weights(self) -> list[Array]:
@@ -484,21 +499,6 @@ class Sequential(Saved):
         if self._optimizer is None or self._loss is None:
             raise ConfigError("compile the model first: model.compile(optimizer='sgd', loss='mse')")
         return self._optimizer, self._loss
-
-    @property
-    def network(self) -> Network:
-        """The shapes, activations and penalties of the layers, and the head; built on first use."""
-        if self._network is None:
-            self.build()
-        assert self._network is not None
-        return self._network
-
-    @property
-    def theta(self) -> Theta:
-        """All parameters in one vector; `get_weights` returns them by layer."""
-        _ = self.network  # built on first use
-        assert self._theta is not None
-        return self._theta
 
     def _outputs(self) -> int:
         return self._stack.dense()[-1].units
