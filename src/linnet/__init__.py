@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from linnet.estimators.mlp.regressor import MLPRegressor
     from linnet.estimators.mlp.resume import resume
     from linnet.estimators.perceptron import Perceptron
+    from linnet.estimators.sequential.history import History
     from linnet.estimators.sequential.layers import Dense, Dropout, Input, l1, l1_l2, l2
-    from linnet.estimators.sequential.sequential import History, Sequential
+    from linnet.estimators.sequential.sequential import Sequential
     from linnet.estimators.tabular.classifier import TabularClassifier
     from linnet.estimators.tabular.regressor import TabularRegressor
     from linnet.estimators.threshold import ThresholdClassifier
@@ -120,7 +121,8 @@ _NAMES = {  # by the module they live in
     "export.model_file": ("load",),
     "estimators.perceptron": ("Perceptron",),
     "estimators.mlp.resume": ("resume",),
-    "estimators.sequential.sequential": ("History", "Sequential"),
+    "estimators.sequential.history": ("History",),
+    "estimators.sequential.sequential": ("Sequential",),
     "estimators.tabular.classifier": ("TabularClassifier",),
     "estimators.tabular.regressor": ("TabularRegressor",),
     "estimators.threshold": ("ThresholdClassifier",),

@@ -226,7 +226,7 @@ def test_a_preset_begins_anew(opened: Opened) -> None:
             page.locator("#epoch").click()
             page.wait_for_function(f"() => window.playground.frame.epoch === {epoch + 1}")
     assert "epochs" not in page.url
-    assert "stay the same for ever" in page.locator("#note").inner_text()
+    assert "stay equal forever" in page.locator("#note").inner_text()
 
 
 def test_the_link_holds_the_other_views_too(opened: Opened) -> None:
@@ -320,7 +320,7 @@ def test_presets_are_offered_with_what_there_is_to_see(opened: Opened) -> None:
     assert page.locator("#presets button").count() == len(PRESETS)
     page.locator("#presets button", has_text="All zeros never learn").click()
     wait_for_state(page, "s.initialiser === 'zeros'")
-    assert "stay the same for ever" in page.locator("#note").inner_text()
+    assert "stay equal forever" in page.locator("#note").inner_text()
 
 
 def test_the_program_on_screen_gives_the_losses_on_screen(opened: Opened, tmp_path: Path) -> None:

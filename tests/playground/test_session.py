@@ -319,7 +319,7 @@ def test_a_run_that_begins_anew_has_no_past() -> None:
 
 def test_all_zeros_are_warned_of_in_words() -> None:
     session = Session(State(initialiser="zeros"))
-    assert any("stay the same for ever" in note for note in session.facts()["notes"])
+    assert any("stay equal forever" in note for note in session.facts()["notes"])
     assert Session(State()).facts()["notes"] == []
 
 
