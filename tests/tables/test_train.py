@@ -211,7 +211,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     },
     "valid=0.001 of 200 rows holds out 0": {"valid": 0.001},
     "valid must be rows, or a share of the rows between 0 and 1, got 2": {"valid": 2},
-    "valid: these rows are learned from": {"valid": TABLE},
+    "valid: these are training rows": {"valid": TABLE},
     "drop='sold': the column has a role": {"drop": "sold"},
     "unknown column 'colr': did you mean 'colour'?": {"text": ["colr"]},
     "unknown model 'tree'": {"model": "tree"},

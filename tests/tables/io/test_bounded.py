@@ -61,7 +61,7 @@ def test_a_text_that_stands_for_terabytes(tmp_path: Path) -> None:
     for words in (("inspect", "a.parquet"), ("train", "a.parquet", "--target", "y")):
         said = " ".join(peak(tmp_path, *words)[1].split())
         assert "bytes expand to more than 17 GB of values, and the limit is 17 GB, or 256 times the file" in said
-        assert "write the file anew without column 'text'" in said
+        assert "rewrite the file without column 'text'" in said
 
 
 def test_files_may_stand_for_some_times_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_files_may_stand_for_some_times_their_size(tmp_path: Path, monkeypatch: 
         with monkeypatch.context() as limits:
             limits.setattr(binary_files, "_MOST_PLAIN", 2_000_000)
             limits.setattr(binary_files, "_TIMES_FILE", 100)
-            assert f"write the file anew without column '{name}'" in refused(path), kind
+            assert f"rewrite the file without column '{name}'" in refused(path), kind
             limits.setattr(binary_files, "_TIMES_FILE", 10**9)
             assert len(open_source([path]).read_some(1 << 20).table) > 0
 
@@ -179,7 +179,7 @@ def test_limits_are_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "a.csv").write_text(f"a,b\n1,y\n2,{long}\n")
     said = refused(tmp_path / "a.csv")
     assert "a.csv, line 3: a row that does not end within 1 MB of text" in said
-    assert "leave out the column with the long values, or cut them off" in said
+    assert "leave out the column with the long values, or shorten them" in said
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
     assert "line 3: a row that does not end within 1 MB" in refused(tmp_path / "a.csv.gz")
     (tmp_path / "a.jsonl").write_text(f'{{"a": 1}}\n{{"a": "{long}"}}\n')
@@ -201,7 +201,7 @@ def test_limits_are_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.M
             path = tmp_path / f"{kind}.arrow"
             with new(path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
                 writer.write_table(table)
-            expected = "a record batch takes 3 MB once decompressed" if compression else "its texts are 3 MB"
+            expected = "a record batch takes 3 MB once decompressed" if compression else "its texts take 3 MB"
             assert expected in refused(path)
 
 
