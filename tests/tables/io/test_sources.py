@@ -350,7 +350,7 @@ def test_a_large_cell(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_files, "BLOCK", 1 << 20)
     cell = "x\n" * 5_000_000
     assert read(write(f'a,b\n1,"{cell}"\n2,y\n')) == {"a": [1, 2], "b": [cell, "y"]}
-    monkeypatch.setattr(text_files, "_LARGEST_ROW", 1 << 22)
+    monkeypatch.setattr(text_files, "_MAX_ROW_BYTES", 1 << 22)
     assert "line 2: a row that does not end within 4 MB of text, the limit" in fails(write(f'a,b\n1,"{cell}"\n2,y\n'))
 
 
