@@ -9,7 +9,7 @@ Loss is log loss for classes and the root mean squared error for numbers, both o
 side lives in a process of its own and sleeps while another one works; all take turns on each fold. linnet and LightGBM
 get the data frame as it is, LightGBM with one thread or all, whichever is faster. The others cannot read one: they get
 standardised numbers with medians in the gaps and a column that says where, categories as columns of 0 and 1, and for
-regression a standardised target. Larger tables are cut to MOST_ROWS of their rows, chosen at random.
+regression a standardised target. Larger tables are cut to MAX_ROWS of their rows, chosen at random.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from harness import Side, clocked, show
-from quality_tables import BY_NAME, MOST_ROWS, TABLES
+from quality_tables import BY_NAME, MAX_ROWS, TABLES
 from quality_tables import Table as DataTable
 from results import Table, Tables, keep, run_facts, when
 
@@ -216,7 +216,7 @@ def report(results: Results) -> Tables:
         for name, found in results.items()
     ]
     print("\nMean log loss or root mean squared error (mean seconds) of a fold")
-    print(f"{' or '.join(map(str, counts))} of 5 folds; at most {MOST_ROWS:,} rows a table")
+    print(f"{' or '.join(map(str, counts))} of 5 folds; at most {MAX_ROWS:,} rows a table")
     tables: Tables = {"quality-tables": (["table", "kind", "settings", *sides, "best"], rows)}
     show(*tables["quality-tables"])
     for key, title, chosen in (

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 DATA = Path(os.environ.get("LINNET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Table:
     classes: bool = True
 
     def load(self) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
-        """The columns and the target, shuffled, of MOST_ROWS rows at most; text is categories."""
+        """The columns and the target, shuffled, of MAX_ROWS rows at most; text is categories."""
         frame = pd.read_csv(DATA / self.name / (self.file or f"{self.name}.csv.gz"))
         frame = frame.dropna(subset=[self.target])
-        order = np.random.default_rng(0).permutation(len(frame))[:MOST_ROWS]
+        order = np.random.default_rng(0).permutation(len(frame))[:MAX_ROWS]
         frame = frame.iloc[order].reset_index(drop=True)
         target = frame[self.target].to_numpy()
         if self.classes:

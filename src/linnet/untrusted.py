@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linnet.errors import FormatError
 from linnet.texts import Texts
 
-LONGEST_JSON = 100_000_000  # bytes, the limit of safetensors for its headers
+MAX_JSON_BYTES = 100_000_000  # bytes, the limit of safetensors for its headers
 _FREE_ITEMS = 100_000  # lists and objects, or keys, in any text
 _BYTES_PER_CONTAINER = 16  # of text, for each further list or object, which take 64 or 200 bytes of memory
 _BYTES_IN_HEADER = 40  # of a header, for each further list or object: it has a digest of 64 characters for each array
@@ -46,8 +46,8 @@ def parse_json(text: str, *, nan: bool = False, header: bool = False) -> Any:
 
 def check_json_size(text: str, *, header: bool = False) -> None:
     """Refuse a text that would take far more memory once it is parsed."""
-    if len(text) > LONGEST_JSON:
-        raise FormatError(f"{len(text):,} characters of JSON, more than {LONGEST_JSON:,}")
+    if len(text) > MAX_JSON_BYTES:
+        raise FormatError(f"{len(text):,} characters of JSON, more than {MAX_JSON_BYTES:,}")
     limits = [("[{", "lists and objects", _BYTES_IN_HEADER if header else _BYTES_PER_CONTAINER)]
     limits.append((":", "keys", _BYTES_PER_KEY if header else _BYTES_PER_ATTRIBUTE))
     for signs, what, each in limits:
@@ -104,8 +104,8 @@ def split_tensors(content: memoryview) -> tuple[memoryview, memoryview]:
     end = 8 + int.from_bytes(content[:8], "little")
     if end > len(content):
         raise FormatError("it does not start like a safetensors file")
-    if end > LONGEST_JSON:
-        raise FormatError(f"its header has {end - 8:,} bytes, more than {LONGEST_JSON:,}")
+    if end > MAX_JSON_BYTES:
+        raise FormatError(f"its header has {end - 8:,} bytes, more than {MAX_JSON_BYTES:,}")
     return content[8:end], content[end:]
 
 

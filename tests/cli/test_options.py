@@ -82,8 +82,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "two files would have this name": ("-o", "a.linnet", "--report", "a.linnet"),
     "--hidden is for the network, and --model logistic is not one": ("--model", "logistic", "--hidden", "5"),
     "--patience is for the network, and --model perceptron": ("--model", "perceptron", "--patience", "5"),
-    "perceptron takes no weights of rows": ("--model", "perceptron", "--weights", "years"),
-    "log_loss needs probabilities, which perceptron has not": ("--model", "perceptron", "--metric", "log_loss"),
+    "perceptron takes no row weights": ("--model", "perceptron", "--weights", "years"),
+    "log_loss needs probabilities, which perceptron does not have": ("--model", "perceptron", "--metric", "log_loss"),
     "a threshold is on probabilities, and perceptron has none": ("--model", "perceptron", "--threshold", "tune"),
 }
 
@@ -115,9 +115,9 @@ def test_there_must_be_a_column_to_learn_from(folder: Path) -> None:
         (("predict", "sold.linnet", "empty.csv"), "the table has no rows"),
         (("predict", "sold.linnet", "data.csv", "--seed", "-1", "--sample"), "--seed must be an integer"),
         (("predict", "price.linnet", "data.csv", "--interval", "--level", "2"), "--level must be above 0 and below 1"),
-        (("predict", "sold.linnet", "data.csv", "--interval"), "--proba says how sure it is"),
+        (("predict", "sold.linnet", "data.csv", "--interval"), "--proba shows how certain a prediction is"),
         (("predict", "sold.linnet", "data.csv", "--keep", "town"), "the table lacks 'town', which is to be kept"),
-        (("predict", "sold.linnet", "data.csv", "--keep", "prediction"), "an answer is called so too"),
+        (("predict", "sold.linnet", "data.csv", "--keep", "prediction"), "a column of predictions has the same name"),
         (("predict", "sold.linnet", "data.csv", "-o", "nowhere/p.csv"), "there is no folder nowhere"),
         (("predict", "sold.linnet", "data.csv", "-o", "data.csv"), "it is an input, and would be overwritten"),
         (("predict", "sold.linnet", "data.csv", "--json"), "name a file for them with --out"),
@@ -221,8 +221,8 @@ def test_a_constant_draws_classes_by_their_shares(folder: Path) -> None:
     [
         (("--target", "sold", "--task", "a number"), "the target 'sold' holds no numbers, but category such as"),
         (("--target", "sold", "--task", "counts"), "the task 'counts' needs them"),
-        (("--target", "price", "--task", "two classes"), "the task 'two classes' needs 2: ask for 'many classes'"),
-        (("--target", "sold", "--valid", "data.csv"), "these rows are learned from"),
+        (("--target", "price", "--task", "two classes"), "the task 'two classes' needs 2: choose 'many classes'"),
+        (("--target", "sold", "--valid", "data.csv"), "these are training rows"),
         (("--target", "sold", "--valid", "alone.csv"), "the held-out rows: the table does not fit the model: column"),
     ],
 )

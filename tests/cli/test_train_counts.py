@@ -161,7 +161,7 @@ def test_rows_in_a_file_give_the_dispersion_of_rows_in_memory(tmp_path: Path, mo
     rows = table(0.7, 4000)
     parquet.write_table(rows, tmp_path / "visits.parquet")
     held = linnet.train(rows, "visits", exposure="years", model="negative_binomial")
-    monkeypatch.setattr(module, "MOST_HELD", 20_000)  # bytes of a table that is held
+    monkeypatch.setattr(module, "MAX_TABLE_BYTES", 20_000)  # bytes of a table that is held
     found = linnet.train(tmp_path / "visits.parquet", "visits", exposure="years", model="negative_binomial")
     assert found.run is not None
     assert any("too large to hold" in notice for notice in found.run.notices)

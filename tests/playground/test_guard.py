@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 
 from linnet.errors import ConfigError
 from linnet.playground.guard import Guard
-from linnet.playground.server import MOST_UPLOAD, Room, Server
+from linnet.playground.server import MAX_UPLOAD_BYTES, Room, Server
 
 from .served import ask, good_headers, open_socket, serving
 
@@ -184,6 +184,6 @@ def test_a_port_that_is_taken_is_told() -> None:
 
 
 def test_large_uploads_are_refused(server: Server) -> None:
-    status, _, body = ask(server, "/table?name=a.csv", "POST", body=b"a" * (MOST_UPLOAD + 1))
+    status, _, body = ask(server, "/table?name=a.csv", "POST", body=b"a" * (MAX_UPLOAD_BYTES + 1))
     assert status == 413
     assert b"start `linnet play FILE` instead" in body

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 
 import linnet
 from linnet.playground import player
-from linnet.playground.server import MOST_MESSAGE, MOST_SESSIONS, Room, Server
+from linnet.playground.server import MAX_MESSAGE_BYTES, MAX_SESSIONS, Room, Server
 from linnet.playground.session import Session
 from linnet.playground.state import State
 
@@ -286,7 +286,7 @@ def test_divergence_pauses_and_says_so(page: Page) -> None:
 
 
 def test_large_messages_and_bytes_end_the_socket(server: Server, room: Room) -> None:
-    for data in ("x" * (MOST_MESSAGE + 1), b"bytes"):
+    for data in ("x" * (MAX_MESSAGE_BYTES + 1), b"bytes"):
         page = Page(server)
         page.socket.send(data)
         with pytest.raises(ConnectionClosed):
@@ -296,8 +296,8 @@ def test_large_messages_and_bytes_end_the_socket(server: Server, room: Room) -> 
 
 def test_no_more_pages_than_there_may_be(server: Server, room: Room) -> None:
     until_empty(room)
-    pages = [Page(server) for _ in range(MOST_SESSIONS)]
-    with open_socket(server) as one_more, pytest.raises(ConnectionClosed, match=f"{MOST_SESSIONS} pages are open"):
+    pages = [Page(server) for _ in range(MAX_SESSIONS)]
+    with open_socket(server) as one_more, pytest.raises(ConnectionClosed, match=f"{MAX_SESSIONS} pages are open"):
         one_more.recv(30)
     for page in pages:
         page.close()

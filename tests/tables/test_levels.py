@@ -31,7 +31,7 @@ def test_rare_levels_are_told_from_levels_never_seen() -> None:
 
 
 def test_very_many_rare_levels_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(category, "_MOST_RARE", 6)
+    monkeypatch.setattr(category, "_MAX_RARE_DIGESTS", 6)
     town = [f"town {place % 40}" for place in range(400)] + [f"hamlet {place}" for place in range(7)]
     schema = Schema.of(pa.table({"town": town, "y": np.arange(407)}), "y")
     assert schema.used[0].rare is None

@@ -211,7 +211,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     },
     "valid=0.001 of 200 rows holds out 0": {"valid": 0.001},
     "valid must be rows, or a share of the rows between 0 and 1, got 2": {"valid": 2},
-    "valid: these rows are learned from": {"valid": TABLE},
+    "valid: these are training rows": {"valid": TABLE},
     "drop='sold': the column has a role": {"drop": "sold"},
     "unknown column 'colr': did you mean 'colour'?": {"text": ["colr"]},
     "unknown model 'tree'": {"model": "tree"},
@@ -324,8 +324,8 @@ def genes(rows: int, columns: int) -> pa.Table:
 def test_a_network_with_far_more_parameters_than_rows_is_tried_only_when_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(select, "_MOST_PARAMETERS", 50_000)
-    monkeypatch.setattr(select, "_MOST_PER_ROW", 500)
+    monkeypatch.setattr(select, "_MAX_PARAMETERS", 50_000)
+    monkeypatch.setattr(select, "_MAX_PARAMETERS_PER_ROW", 500)
     wide = genes(50, 400)
     fast: dict[str, Any] = {"max_iter": 2}
     model = linnet.train(wide, "ill")
@@ -343,7 +343,7 @@ def test_a_network_with_far_more_parameters_than_rows_is_tried_only_when_asked_f
     network = linnet.train(wide, "ill", model="mlp", **fast).estimator
     assert sum(weights.size for weights in (*network.coefs_, *network.intercepts_)) == 67_969
     assert linnet.train(genes(200, 400), "ill").tried[-1].name == "mlp"  # enough rows
-    monkeypatch.setattr(select, "_MOST_PARAMETERS", 70_000)
+    monkeypatch.setattr(select, "_MAX_PARAMETERS", 70_000)
     assert linnet.train(wide, "ill").tried[-1].name == "mlp"  # not so many
     flags = {f"f{place}": RNG.integers(0, 2, 300) for place in range(400)}
     assert parameter_count(max_columns(240, 400, ()), 2) > 500 * 240
@@ -364,5 +364,7 @@ def test_the_limit_is_beyond_the_tables_that_people_have() -> None:
         (20, 5120),
     ):
         count = parameter_count(max_columns(rows, columns, ()), 2)
-        assert count <= max(select._MOST_PARAMETERS, select._MOST_PER_ROW * rows), (rows, columns)
-    assert parameter_count(max_columns(16, 100_000, ()), 2) > max(select._MOST_PARAMETERS, select._MOST_PER_ROW * 16)
+        assert count <= max(select._MAX_PARAMETERS, select._MAX_PARAMETERS_PER_ROW * rows), (rows, columns)
+    assert parameter_count(max_columns(16, 100_000, ()), 2) > max(
+        select._MAX_PARAMETERS, select._MAX_PARAMETERS_PER_ROW * 16
+    )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from linnet.tables.leaks import Leak
     from linnet.tables.schema import Schema
 
-_MOST_SHOWN = 1000  # columns
+_MAX_COLUMNS_SHOWN = 1000  # columns
 
 
 def inspect(
@@ -29,14 +29,14 @@ def inspect(
 
     Examples: `linnet inspect data.csv --target price`, `cat data.csv | linnet inspect - --json`
     """
-    from linnet.tables.io.sampling import MOST_HELD
+    from linnet.tables.io.sampling import MAX_TABLE_BYTES
     from linnet.tables.io.sources import open_source
     from linnet.tables.leaks import leaks
     from linnet.tables.schema import Schema
 
     with progress(not as_json) as tell:
         source = open_source(data, delimiter=character(delimiter))
-        some = source.read_some(MOST_HELD, tell)
+        some = source.read_some(MAX_TABLE_BYTES, tell)
         tell(1.0)
         check_columns(source, [] if target is None else [target])
         schema = Schema.of(some.table, target)
@@ -57,8 +57,8 @@ def _print(console: "Console", name: str, schema: "Schema", notices: list[str], 
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(_table(console, name, schema))
-    if len(schema.columns) >= _MOST_SHOWN:
-        more = f"Notice: {_MOST_SHOWN:,} columns are shown: --json lists all {len(schema.columns):,}"
+    if len(schema.columns) >= _MAX_COLUMNS_SHOWN:
+        more = f"Notice: {_MAX_COLUMNS_SHOWN:,} columns are shown: --json lists all {len(schema.columns):,}"
         console.print(more, soft_wrap=True)
     if schema.target is not None:
         target = line("").append("Target", "bold").append_text(line(f" {schema.target.name}: "))
@@ -87,7 +87,7 @@ def _table(console: "Console", name: str, schema: "Schema") -> "Table":
     table.add_column("Distinct", justify="right", no_wrap=True)
     table.add_column("Examples", overflow="fold")
     table.add_column("Note", overflow="fold")
-    for column in (*columns[: _MOST_SHOWN - 1], *columns[_MOST_SHOWN - 1 :][-1:]):  # with the target
+    for column in (*columns[: _MAX_COLUMNS_SHOWN - 1], *columns[_MAX_COLUMNS_SHOWN - 1 :][-1:]):  # with the target
         is_target = column is schema.target
         table.add_row(
             line(column.name, "bold" if column.used else "dim"),
@@ -111,4 +111,4 @@ def _print_json(schema: "Schema", notices: list[str], suspects: "tuple[Leak, ...
         "leaks": [dataclasses.asdict(leak) for leak in suspects],
     }
     # a number of columns that nobody reads goes on one line, which is written ten times as fast
-    print(json_text(facts, indent=2 if len(schema.columns) <= _MOST_SHOWN else None))
+    print(json_text(facts, indent=2 if len(schema.columns) <= _MAX_COLUMNS_SHOWN else None))

@@ -27,7 +27,7 @@ from linnet.errors import ConfigError, FormatError
 from linnet.export.long_json import ESCAPED, LongJSON, Memory
 from linnet.files import read_checked, write_whole
 from linnet.untrusted import (
-    LONGEST_JSON,
+    MAX_JSON_BYTES,
     Place,
     check_tensors_start,
     fits,
@@ -62,8 +62,8 @@ def write_blocks(path: Path, content: Any, arrays: Mapping[str, NDArray[Any]], s
     del content, facts  # they take many times the memory of the text
     file = bytearray(save(whole, {"linnet": text}))
     end = 8 + int.from_bytes(file[:8], "little")
-    if end > LONGEST_JSON:
-        raise ConfigError(f"{path} cannot be written: its header has {end - 8:,} bytes, more than {LONGEST_JSON:,}")
+    if end > MAX_JSON_BYTES:
+        raise ConfigError(f"{path} cannot be written: its header has {end - 8:,} bytes, more than {MAX_JSON_BYTES:,}")
     try:
         Memory(len(file)).take(len(text) + sum(array.nbytes for array in whole.values()) + size)
     except FormatError as error:

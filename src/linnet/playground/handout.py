@@ -17,7 +17,7 @@ from linnet.playground.session import Leg, Session
 from linnet.playground.state import State
 from linnet.tables.model import TableModel, Tried
 from linnet.tables.options import command_of
-from linnet.tables.select import LEAST_ROWS
+from linnet.tables.select import MIN_ROWS
 from linnet.tables.task import Task
 
 PARTS = ("train", "test")
@@ -100,8 +100,8 @@ def command_note(session: Session) -> str:
     if session.data.classes and missing:
         name = session.data.classes[min(missing)]
         return f"It cannot reproduce the losses above: class {name} has no training row, so it would be unknown."
-    if len(session.train_part) < LEAST_ROWS or len(session.test_part) < 2:
-        return f"It will fail on so few rows: it needs at least {LEAST_ROWS} training rows and 2 test rows."
+    if len(session.train_part) < MIN_ROWS or len(session.test_part) < 2:
+        return f"It will fail on so few rows: it needs at least {MIN_ROWS} training rows and 2 test rows."
     if not session.is_plain:
         return (
             "Its losses will differ from those above: settings were changed during the run, which the program "

@@ -37,9 +37,9 @@ from linnet.playground.state import State
 from linnet.playground.tables import Table
 
 PORT = 8642  # unless it is taken
-MOST_SESSIONS = 8
-MOST_MESSAGE = 1 << 18  # bytes
-MOST_UPLOAD = 1 << 25
+MAX_SESSIONS = 8
+MAX_MESSAGE_BYTES = 1 << 18  # bytes
+MAX_UPLOAD_BYTES = 1 << 25
 _TYPES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 
 
@@ -81,8 +81,8 @@ class Room:
         try:
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > MOST_UPLOAD:
-                    message = f"the file is larger than {MOST_UPLOAD >> 20} MB: start `linnet play FILE` instead"
+                if len(body) > MAX_UPLOAD_BYTES:
+                    message = f"the file is larger than {MAX_UPLOAD_BYTES >> 20} MB: start `linnet play FILE` instead"
                     return JSONResponse({"is": "error", "message": message}, 413)
         except ClientDisconnect:  # half a file is none
             return Response(status_code=400)
@@ -96,8 +96,8 @@ class Room:
     async def live(self, socket: WebSocket) -> None:
         """Serve one page until it closes."""
         await socket.accept()
-        if self.sessions >= MOST_SESSIONS:
-            await socket.close(1013, f"{MOST_SESSIONS} pages are open: close one")
+        if self.sessions >= MAX_SESSIONS:
+            await socket.close(1013, f"{MAX_SESSIONS} pages are open: close one")
             return
         self.sessions += 1
         try:
@@ -125,11 +125,11 @@ class Room:
                 "activation": ACTIVATIONS,
                 "initialiser": INITIALISERS,
                 "optimizer": state.OPTIMIZER_NAMES,
-                "layers": state.MOST_LAYERS,
-                "units": state.MOST_UNITS,
-                "classes": state.MOST_CLASSES,
-                "points": state.MOST_POINTS,
-                "epochs": state.MOST_EPOCHS,
+                "layers": state.MAX_LAYERS,
+                "units": state.MAX_UNITS,
+                "classes": state.MAX_CLASSES,
+                "points": state.MAX_POINTS,
+                "epochs": state.MAX_EPOCHS,
             },
         }
 
@@ -175,7 +175,7 @@ class Server:
         self._server = PatientServer(
             self.app,
             log_level="error",  # what others send is nothing to warn of, and they could send much
-            ws_max_size=MOST_MESSAGE,
+            ws_max_size=MAX_MESSAGE_BYTES,
             ws_per_message_deflate=False,  # the bytes stay on this machine
             timeout_graceful_shutdown=1,
             server_header=False,

@@ -22,7 +22,7 @@ from linnet.model.network import Theta
 from linnet.playground.datasets import Dataset, Floats, make
 from linnet.playground.frame import Scene, Score, input_maps
 from linnet.playground.model import Model, head_label, heads_of
-from linnet.playground.state import LIVE, MOST_EPOCHS, MOST_LEGS, Past, State
+from linnet.playground.state import LIVE, MAX_EPOCHS, MAX_LEGS, Past, State
 
 if TYPE_CHECKING:
     from linnet.playground.tables import Table
@@ -216,7 +216,7 @@ class Session:
     def frame(self) -> bytes:
         """Return the current state of the run; its `past` is None if it is too long for a link."""
         past = self.past
-        is_short = len(past) <= MOST_LEGS and all(leg.epochs <= MOST_EPOCHS for leg in past)
+        is_short = len(past) <= MAX_LEGS and all(leg.epochs <= MAX_EPOCHS for leg in past)
         told = {
             "epoch": self.epochs,
             "step": self.step,

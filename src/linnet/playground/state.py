@@ -18,14 +18,14 @@ from linnet.playground.approximate import Curve
 from linnet.tables.network import OPTIMIZERS_BY_RATE, losses_of
 from linnet.tables.task import Task
 
-MOST_LAYERS = 6
-MOST_UNITS = 16
-MOST_POINTS = 1000  # drawn by hand
-MOST_CLASSES = 6
-MOST_EPOCHS = 100_000
-MOST_ROWS = 1_000_000
-MOST_PINS = 4
-MOST_LEGS = 60  # of a run in a link
+MAX_LAYERS = 6
+MAX_UNITS = 16
+MAX_POINTS = 1000  # drawn by hand
+MAX_CLASSES = 6
+MAX_EPOCHS = 100_000
+MAX_ROWS = 1_000_000
+MAX_PINS = 4
+MAX_LEGS = 60  # of a run in a link
 
 DATA = (
     *("circle", "xor", "gaussians", "spirals", "moons", "blobs", "pinwheels"),
@@ -82,8 +82,8 @@ class Hidden:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if check_whole(self.units, "units", at_least=1) > MOST_UNITS:
-            raise ConfigError(f"units must be at most {MOST_UNITS}, got {self.units}")
+        if check_whole(self.units, "units", at_least=1) > MAX_UNITS:
+            raise ConfigError(f"units must be at most {MAX_UNITS}, got {self.units}")
         _choice(self.activation, "activation", ACTIVATIONS)
         object.__setattr__(self, "dropout", check_number(self.dropout, "dropout", at_least=0, at_most=0.9))
 
@@ -102,7 +102,7 @@ class Past:
     fresh: bool = True
 
     def __post_init__(self) -> None:
-        _within(self.epochs, "epochs", 0, MOST_EPOCHS)
+        _within(self.epochs, "epochs", 0, MAX_EPOCHS)
         if not isinstance(self.settings, Mapping) or not self.settings.keys() <= set(LIVE):
             raise ConfigError(f"settings must be an object of {', '.join(LIVE)}, got {_cut(self.settings)}")
         edits = tuple(tuple(_list(edit, "an edit")) for edit in _list(self.edits, "edits"))
@@ -148,12 +148,12 @@ class State:
 
     def __post_init__(self) -> None:
         _choice(self.data, "data", DATA)
-        _within(self.classes, "classes", 2, MOST_CLASSES)
+        _within(self.classes, "classes", 2, MAX_CLASSES)
         check_number(self.noise, "noise", at_least=0, at_most=1)
         check_number(self.ratio, "ratio", at_least=0.1, at_most=0.9)
         _within(self.seed, "seed", 0, 2**32 - 1)
-        if len(self.points) > MOST_POINTS:
-            raise ConfigError(f"points must be at most {MOST_POINTS}, got {len(self.points)}")
+        if len(self.points) > MAX_POINTS:
+            raise ConfigError(f"points must be at most {MAX_POINTS}, got {len(self.points)}")
         _text(self.target, "target")
         if len(self.axes) not in (0, 2):
             raise ConfigError(f"axes must be two columns or none, got {len(self.axes)}")
@@ -163,8 +163,8 @@ class State:
             _choice(name, "features", FEATURES)
         if not self.features or len(set(self.features)) != len(self.features):
             raise ConfigError(f"features must be at least one, without repetition, got {list(self.features)}")
-        if len(self.layers) > MOST_LAYERS:
-            raise ConfigError(f"layers must be at most {MOST_LAYERS}, got {len(self.layers)}")
+        if len(self.layers) > MAX_LAYERS:
+            raise ConfigError(f"layers must be at most {MAX_LAYERS}, got {len(self.layers)}")
         _choice(self.head, "head", HEADS)
         _choice(self.initialiser, "initialiser", INITIALISERS)
         check_number(self.l1, "l1", at_least=0, at_most=10)
@@ -172,20 +172,20 @@ class State:
         _choice(self.optimizer, "optimizer", OPTIMIZER_NAMES)
         check_number(self.rate, "rate", above=0, at_most=100)
         _within(self.batch, "batch", 1, 100_000)
-        _within(self.epochs, "epochs", 0, MOST_EPOCHS)
+        _within(self.epochs, "epochs", 0, MAX_EPOCHS)
         check_number(self.threshold, "threshold", at_least=0, at_most=1)
         _within(self.shown, "shown", 0, 1000)
         _choice(self.speed, "speed", SPEEDS)
         _choice(self.view, "view", VIEWS)
         if not isinstance(self.test, bool):
             raise ConfigError(f"test must be true or false, got {self.test!r}")
-        _within(self.row, "row", 0, MOST_ROWS)
-        _within(self.place, "place", 0, 2 * MOST_LAYERS + 3)
+        _within(self.row, "row", 0, MAX_ROWS)
+        _within(self.place, "place", 0, 2 * MAX_LAYERS + 3)
         Curve.of(self.curve)
-        if len(self.pins) > MOST_PINS or not all(isinstance(pin, str) and len(pin) <= 10_000 for pin in self.pins):
-            raise ConfigError(f"pins must be at most {MOST_PINS} runs as the page writes them, got {_cut(self.pins)}")
-        if len(self.past) > MOST_LEGS:
-            raise ConfigError(f"past must have at most {MOST_LEGS} parts, got {len(self.past)}")
+        if len(self.pins) > MAX_PINS or not all(isinstance(pin, str) and len(pin) <= 10_000 for pin in self.pins):
+            raise ConfigError(f"pins must be at most {MAX_PINS} runs as the page writes them, got {_cut(self.pins)}")
+        if len(self.past) > MAX_LEGS:
+            raise ConfigError(f"past must have at most {MAX_LEGS} parts, got {len(self.past)}")
         for part in self.past:
             replace(self, past=(), **part.settings)
 
@@ -251,7 +251,7 @@ def _points(given: Sequence[Any]) -> tuple[tuple[float, float, int], ...]:
             raise ConfigError(f"points: point {number} must be [x1, x2, class], got {_cut(point)}")
         name = f"points: point {number}"
         x1, x2 = (check_number(value, name, at_least=-6, at_most=6) for value in point[:2])
-        points.append((x1, x2, _within(point[2], name, 0, MOST_CLASSES - 1)))
+        points.append((x1, x2, _within(point[2], name, 0, MAX_CLASSES - 1)))
     return tuple(points)
 
 

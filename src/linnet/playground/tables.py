@@ -22,7 +22,7 @@ from linnet.tables.io.sources import open_source
 from linnet.tables.kinds import Column, judge
 from linnet.tables.rows import Roles, target_of, with_target
 from linnet.tables.schema import Schema, unknown_column
-from linnet.tables.select import LEAST_ROWS
+from linnet.tables.select import MIN_ROWS
 from linnet.tables.task import Task, read_task
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Table:
             return targets[-1]
         raise DataError(
             f"{self.name}: no column can be predicted: one must have numbers, or 2 to {_MAX_CLASSES} classes, in at "
-            f"least {LEAST_ROWS} rows"
+            f"least {MIN_ROWS} rows"
         )
 
     def prepared(self, target: str) -> Prepared:
@@ -148,8 +148,8 @@ class Table:
 def _prepare(table: "pa.Table", target: str) -> Prepared:
     schema = Schema.of(table, target)
     table = with_target(table, schema)
-    if len(table) < LEAST_ROWS:
-        raise DataError(f"only {len(table)} rows have a value of {target!r}: at least {LEAST_ROWS} are needed")
+    if len(table) < MIN_ROWS:
+        raise DataError(f"only {len(table)} rows have a value of {target!r}: at least {MIN_ROWS} are needed")
     task = schema.task
     assert task is not None
     y = target_of(table, schema, task)
@@ -200,7 +200,7 @@ def _prepare(table: "pa.Table", target: str) -> Prepared:
 
 def _can_be_predicted(column: Column, table: "pa.Table") -> bool:
     """Return whether a column has a task that the page can show, whatever other columns there are."""
-    if not column.how.is_offered or len(table) - column.missing < LEAST_ROWS:
+    if not column.how.is_offered or len(table) - column.missing < MIN_ROWS:
         return False
     values = table[column.name]
     found = judge(column.name, values, target=True)

@@ -18,8 +18,8 @@ from linnet.evaluate.metrics import r2
 from linnet.tables.schema import Schema
 
 _SAMPLE = 40_000  # rows looked at
-_FEWEST = 30  # rows, or the numbers mean nothing
-_FEWEST_OF_CLASS = 5
+_MIN_ROWS = 30  # rows, or the numbers mean nothing
+_MIN_ROWS_OF_CLASS = 5
 _GROUPS = 200  # of a column of numbers
 _SUSPECT = {"AUC": 0.99, "R²": 0.93, "errors avoided": 0.97}
 
@@ -48,7 +48,7 @@ def leaks(table: pa.Table, target: str, schema: Schema | None = None) -> tuple[L
     rows = np.sort(rng.choice(rows, min(len(rows), _SAMPLE), replace=False))
     table = table.take(pa.array(rows))
     truth, classes = _truth(table[target], schema)
-    if len(rows) < _FEWEST:
+    if len(rows) < _MIN_ROWS:
         return ()
     learn = rng.permutation(len(rows)) % 2 == 0
     found = []
@@ -113,7 +113,7 @@ def _grouped(values: Floats, learn: NDArray[np.bool_]) -> tuple[NDArray[np.intp]
 def _area(predicted: Floats, truth: Floats) -> float:
     """The area under the ROC curve; 0 of too few rows of a class to trust it."""
     positive = truth == 1
-    if min(int(positive.sum()), int((~positive).sum())) < _FEWEST_OF_CLASS:
+    if min(int(positive.sum()), int((~positive).sum())) < _MIN_ROWS_OF_CLASS:
         return 0.0
     return Cutoffs.counted(predicted, positive.view(np.uint8), None).roc_auc
 

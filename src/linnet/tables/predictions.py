@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from linnet.tables.model import TableModel
 
 
-_MOST_SURPRISED = -float(np.log(np.finfo(np.float64).eps))
+_MAX_SURPRISE = -float(np.log(np.finfo(np.float64).eps))
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Evaluation:
         law = self.predictions.law if self.model.task is Task.COUNTS else None
         surprise = None
         if law is not None:  # kept below -log of float64's epsilon, as that of classes is
-            surprise = np.minimum(-law.log_probability(self.predicted, self.y), _MOST_SURPRISED)
+            surprise = np.minimum(-law.log_probability(self.predicted, self.y), _MAX_SURPRISE)
         return Compared(self.y, self.predicted, self.proba, self.model.classes, self.weights, surprise)
 
     def scores(self, wanted: Sequence[Metric]) -> dict[str, float]:

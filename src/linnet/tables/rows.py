@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-_LONGEST_CLASS = 10_000  # characters
+_MAX_CLASS_CHARACTERS = 10_000  # characters
 
 
 @saved
@@ -251,7 +251,7 @@ def target_of(table: "pa.Table", schema: Schema, task: Task, classes: Array | No
         names = _as_known(names, style if str(table[name].type) == "string" else "", classes.tolist(), style)
     found = np.asarray(np.array([*names, ""], dtype=object)[codes])
     row, longest = max(enumerate(map(len, found)), key=lambda one: one[1], default=(0, 0))
-    if longest > _LONGEST_CLASS:
+    if longest > _MAX_CLASS_CHARACTERS:
         raise DataError(f"the target {name!r} has {longest:,} characters in row {row}: not the name of a class")
     if classes is not None:
         check_classes(found, classes, name)

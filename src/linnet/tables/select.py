@@ -42,12 +42,12 @@ from linnet.tables.task import Task
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LEAST_ROWS = 10
+MIN_ROWS = 10
 _OF_LAWS = "log_loss"  # the metric that chooses between distributions of counts
 _SAME = 1e-6  # part of a metric: smaller differences are rounding
 # Parameters of a network that is not tried by itself: more than so many, for which training takes about a gigabyte, and
 # more than so many per row. The widest tables of measured expression of genes have some 30,000 per row.
-_MOST_PARAMETERS, _MOST_PER_ROW = 10_000_000, 50_000
+_MAX_PARAMETERS, _MAX_PARAMETERS_PER_ROW = 10_000_000, 50_000
 
 Told = Callable[[str], None]
 
@@ -210,8 +210,8 @@ def _parted(
     known = schema.has_target(table)
     table = table if known.all() else table.filter(known)
     numbers = np.flatnonzero(known) if numbers is None else numbers[known]
-    if len(table) < LEAST_ROWS:
-        raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: at least {LEAST_ROWS} are needed")
+    if len(table) < MIN_ROWS:
+        raise DataError(f"only {len(table)} rows have a value of {roles.target!r}: at least {MIN_ROWS} are needed")
     check_given(table, roles, numbers)
     y = target_of(table, schema, task)
     left_out: NDArray[np.int64] = numbers[:0]
@@ -255,7 +255,7 @@ def _too_large(rows: _Rows) -> LinnetError | None:
 
     x, outputs = rows.some.x, 1 if rows.classes is None or len(rows.classes) == 2 else len(rows.classes)
     assert isinstance(x, pa.Table)
-    most = max(_MOST_PARAMETERS, _MOST_PER_ROW * len(x))
+    most = max(_MAX_PARAMETERS, _MAX_PARAMETERS_PER_ROW * len(x))
     coded = {place for place, type_ in enumerate(x.schema.types) if pa.types.is_dictionary(type_)}
     levels = [len(x.column(place).chunk(0).dictionary) for place in coded]
     inputs = max_columns(len(x), x.num_columns - len(coded), levels)

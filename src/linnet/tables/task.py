@@ -27,8 +27,8 @@ class Task(Word):
         return self in (Task.TWO_CLASSES, Task.MANY_CLASSES)
 
 
-_MOST_CLASSES = 30  # of whole numbers
-_MANY_DIGITS = 1e15
+_MAX_CLASSES = 30  # of whole numbers
+_MAX_WHOLE_SHOWN = 1e15
 _NAMED_CLASS = re.compile(r"(?i).*(class|target|label|type|category|species|group|digit|letter).*")
 _NAMED_COUNT = re.compile(
     r"(?i).*(count|cnt|visits|claims|number|trips|events|incidents).*|(n|nb|num)[_. ].*|.*([a-z]Nb|_n)"
@@ -61,7 +61,7 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
         return Task.NUMBER, f"{name!r} has numbers with decimals"
     low, high = values.min(), values.max()
     span = f"{name!r} has {distinct:,} whole numbers from {_whole(low)} to {_whole(high)}"
-    if distinct <= _MOST_CLASSES and _NAMED_CLASS.fullmatch(name):
+    if distinct <= _MAX_CLASSES and _NAMED_CLASS.fullmatch(name):
         return Task.MANY_CLASSES, f"{span}, and is called like a class"
     if low < 0:
         return Task.NUMBER, f"{span}, some of them negative"
@@ -106,7 +106,7 @@ def _two(column: pa.ChunkedArray) -> list[str]:
 
 
 def _whole(number: float) -> str:
-    return f"{number:,.0f}" if abs(number) < _MANY_DIGITS else f"{number:.3g}"
+    return f"{number:,.0f}" if abs(number) < _MAX_WHOLE_SHOWN else f"{number:.3g}"
 
 
 def _one_peak(values: NDArray[np.float64]) -> bool:

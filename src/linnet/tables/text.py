@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import scipy.sparse
 from numpy.typing import NDArray
 
-_LONGEST = 24  # characters of a word that are looked at
+_MAX_WORD_CHARACTERS = 24  # characters of a word that are looked at
 
 
 def hashed_ngrams(column: pa.ChunkedArray, bins: int) -> NDArray[np.float32]:
@@ -39,7 +39,7 @@ def _bins_of(vocabulary: list[str], bins: int) -> "scipy.sparse.csr_array[np.flo
     starts, places, signs = [0], [], []
     for word in vocabulary:
         if word:
-            inner = f"<{word[:_LONGEST]}>"
+            inner = f"<{word[:_MAX_WORD_CHARACTERS]}>"
             parts = [inner[start : start + size] for size in (2, 3, 4) for start in range(len(inner) - size + 1)]
             hashes = [zlib.crc32(part.encode()) for part in (f"={word}", *parts)]
             places += [value % bins for value in hashes]

@@ -14,7 +14,7 @@ from linnet.checks import is_real
 from linnet.errors import ConfigError, DataError, DataWarning, LinnetError, Parameter, warn
 from linnet.files import real_path
 from linnet.tables.inputs import Data, as_arrow, as_source, paths_of, without_nested
-from linnet.tables.io.sampling import MOST_HELD
+from linnet.tables.io.sampling import MAX_TABLE_BYTES
 from linnet.tables.leaks import Leak, leaks
 from linnet.tables.model import TableModel
 from linnet.tables.on_disk import TableOnDisk
@@ -240,7 +240,7 @@ def _read(
     with listener.reading("Looking at columns") as tell:
         source = as_source(data, delimiter)
         if source is not None:
-            some = source.read_some(MOST_HELD if most is None else most, tell, types)
+            some = source.read_some(MAX_TABLE_BYTES if most is None else most, tell, types)
             rest = None if some.is_all else source
             return _Read(some.table, some.rows, list(source.notices), source.nested, some.numbers, rest)
     table, nested = without_nested(as_arrow(data))

@@ -56,6 +56,7 @@ def as_numbers(frame: pd.DataFrame) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:.*linear combination")  # in tables with fewer rows than columns
+@pytest.mark.pairwise(apart="seed by")
 @pytest.mark.parametrize("by", ["auto", "lbfgs", "rows"])
 @pytest.mark.parametrize("seed", range(60))
 def test_the_form_of_the_table_does_not_matter(seed: int, by: str, monkeypatch: pytest.MonkeyPatch) -> None:

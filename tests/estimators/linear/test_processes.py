@@ -34,7 +34,7 @@ import linnet
 
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
-rows = 200_000
+rows = 100_000
 
 def memory(kind):  # not ru_maxrss, which a process has from its parent
     line = next(line for line in open("/proc/self/status") if line.startswith(kind))
@@ -60,14 +60,14 @@ x = pd.DataFrame({f"n{i}": rng.integers(-100, 1000, rows) for i in range(100)}, 
 size = int(x.memory_usage().sum())
 """,
     "sparse whole numbers": """
-columns = np.tile(np.arange(0, 500, 10, dtype=np.int32), rows)  # 50 entries a row
+columns = np.tile(np.arange(0, 500, 10, dtype=np.int32), rows)  # 50 entries per row
 columns += rng.integers(0, 10, len(columns), np.int32)
 starts = np.arange(0, len(columns) + 1, 50, dtype=np.int32)
 x = sp.csr_array((rng.integers(1, 9, len(columns)), columns, starts), shape=(rows, 500))
 size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes
 """,
     "levels": """
-rows = 1_000_000
+rows = 500_000
 levels = pd.Index(["a", "b", "c"])
 x = pd.DataFrame(
     {f"c{i}": pd.Categorical.from_codes(rng.integers(0, 3, rows, np.int8), levels) for i in range(120)}, copy=False
@@ -76,7 +76,7 @@ size = int(x.memory_usage().sum())
 """,
     "constant column": "x = rng.standard_normal((rows, 100)); x[:, 7] = 0; size = x.nbytes",
     "sparse": """
-columns = np.tile(np.arange(0, 500, 10, dtype=np.int32), rows)  # 50 entries a row
+columns = np.tile(np.arange(0, 500, 10, dtype=np.int32), rows)  # 50 entries per row
 columns += rng.integers(0, 10, len(columns), np.int32)
 starts = np.arange(0, len(columns) + 1, 50, dtype=np.int32)
 x = sp.csr_array((rng.standard_normal(len(columns)), columns, starts), shape=(rows, 500))

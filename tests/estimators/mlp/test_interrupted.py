@@ -57,6 +57,7 @@ def ended(kind: str, name: str, time: int = 0, *, fitted: bool = False, streamed
     return done.stdout.split("\n")[:3]
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("fitted", [False, True])
 @pytest.mark.parametrize(

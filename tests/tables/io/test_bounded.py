@@ -61,7 +61,7 @@ def test_a_text_that_stands_for_terabytes(tmp_path: Path) -> None:
     for words in (("inspect", "a.parquet"), ("train", "a.parquet", "--target", "y")):
         said = " ".join(peak(tmp_path, *words)[1].split())
         assert "bytes expand to more than 17 GB of values, and the limit is 17 GB, or 256 times the file" in said
-        assert "write the file anew without column 'text'" in said
+        assert "rewrite the file without column 'text'" in said
 
 
 def test_files_may_stand_for_some_times_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,9 +81,9 @@ def test_files_may_stand_for_some_times_their_size(tmp_path: Path, monkeypatch: 
             with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
                 writer.write_table(table)
         with monkeypatch.context() as limits:
-            limits.setattr(binary_files, "_MOST_PLAIN", 2_000_000)
+            limits.setattr(binary_files, "_MAX_PLAIN_BYTES", 2_000_000)
             limits.setattr(binary_files, "_TIMES_FILE", 100)
-            assert f"write the file anew without column '{name}'" in refused(path), kind
+            assert f"rewrite the file without column '{name}'" in refused(path), kind
             limits.setattr(binary_files, "_TIMES_FILE", 10**9)
             assert len(open_source([path]).read_some(1 << 20).table) > 0
 
@@ -122,9 +122,9 @@ def test_wide_text_is_read_as_narrow_text_is(tmp_path: Path, monkeypatch: pytest
         rows = [[str(rng.choice(kind)) for kind in chosen] for _ in range(8)]
         text = "\n".join([",".join(f"c{place}" for place in range(40)), *map(",".join, rows)]) + "\n"
         path.write_text(text)
-        monkeypatch.setattr(text_files, "_MANY_COLUMNS", 2000)
+        monkeypatch.setattr(text_files, "_WIDE_TABLE_COLUMNS", 2000)
         expected = open_source([path]).read()
-        monkeypatch.setattr(text_files, "_MANY_COLUMNS", 1)
+        monkeypatch.setattr(text_files, "_WIDE_TABLE_COLUMNS", 1)
         monkeypatch.setattr(text_files, "_TOGETHER", 7)
         found = open_source([path]).read()
         assert found.schema == expected.schema
@@ -145,7 +145,7 @@ def test_dictionaries_are_read_as_plain_texts_are(tmp_path: Path, monkeypatch: p
         expected = {**table.to_pydict(), "c": ["x"] * count}
         assert open_source([path]).read().to_pydict() == expected
         with monkeypatch.context() as limits:
-            limits.setattr(binary_files, "_LONG", 3)
+            limits.setattr(binary_files, "_LONG_TEXT_BYTES", 3)
             limits.setattr(binary_files, "_BYTES", 500)
             assert open_source([path]).read().to_pydict() == expected
         with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
@@ -173,13 +173,13 @@ def refused(path: Path) -> str:
 
 def test_limits_are_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (text_files, binary_files):
-        monkeypatch.setattr(module, "_LARGEST_ROW", 1 << 20)
+        monkeypatch.setattr(module, "_MAX_ROW_BYTES", 1 << 20)
     monkeypatch.setattr(text_files, "BLOCK", 1 << 18)
     long = "x" * 3_000_000
     (tmp_path / "a.csv").write_text(f"a,b\n1,y\n2,{long}\n")
     said = refused(tmp_path / "a.csv")
     assert "a.csv, line 3: a row that does not end within 1 MB of text" in said
-    assert "leave out the column with the long values, or cut them off" in said
+    assert "leave out the column with the long values, or shorten them" in said
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
     assert "line 3: a row that does not end within 1 MB" in refused(tmp_path / "a.csv.gz")
     (tmp_path / "a.jsonl").write_text(f'{{"a": 1}}\n{{"a": "{long}"}}\n')
@@ -192,16 +192,16 @@ def test_limits_are_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.M
     with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
         writer.write_table(table)
     assert "a.arrow, row 2: its texts take 3 MB, more than the limit of 1 MB" in refused(tmp_path / "a.arrow")
-    monkeypatch.setattr(parquet_pages, "_LARGEST_PAGE", 1 << 21)
+    monkeypatch.setattr(parquet_pages, "_MAX_PAGE_BYTES", 1 << 21)
     said = refused(tmp_path / "a.parquet")
     assert "column 'a' has a page of 3 MB once decompressed, more than the limit of 2 MB: rewrite the file" in said
-    monkeypatch.setattr(arrow_batches, "_MOST", 1 << 21)
+    monkeypatch.setattr(arrow_batches, "_MAX_BATCH_BYTES", 1 << 21)
     for kind, new in (("file", pa.ipc.new_file), ("stream", pa.ipc.new_stream)):
         for compression in ("zstd", "lz4", None):
             path = tmp_path / f"{kind}.arrow"
             with new(path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
                 writer.write_table(table)
-            expected = "a record batch takes 3 MB once decompressed" if compression else "its texts are 3 MB"
+            expected = "a record batch takes 3 MB once decompressed" if compression else "its texts take 3 MB"
             assert expected in refused(path)
 
 
@@ -209,7 +209,7 @@ def test_pages_are_measured_where_the_file_is_large(tmp_path: Path, monkeypatch:
     """Their headers, with statistics and all, are read to the end, whatever the version of their form."""
     path = tmp_path / "a.parquet"
     table = pa.table({"a": np.arange(50_000.0), "b": [f"text {each}" for each in range(50_000)]})
-    monkeypatch.setattr(parquet_pages, "_LARGEST_PAGE", 100_000)
+    monkeypatch.setattr(parquet_pages, "_MAX_PAGE_BYTES", 100_000)
     for version in ("1.0", "2.0"):
         for codec in CODECS:
             how: dict[str, Any] = {"data_page_version": version, "compression": codec, "use_dictionary": False}
@@ -246,8 +246,8 @@ def test_runs_that_stand_for_any_number_of_rows(tmp_path: Path) -> None:
 
 
 def test_keys_that_most_rows_do_not_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "MOST_CELLS", 100_000)
-    monkeypatch.setattr(json_shape, "MOST_CELLS", 100_000)
+    monkeypatch.setattr(text_files, "MAX_CELLS", 100_000)
+    monkeypatch.setattr(json_shape, "MAX_CELLS", 100_000)
     rows = [json.dumps({f"k{row * 10 + key}": key for key in range(10)}) for row in range(400)]
     (tmp_path / "a.jsonl").write_text("\n".join(rows))
     with pytest.raises(DataError, match=r"4,000 different keys in 400 rows .* one for the key and one for the value"):

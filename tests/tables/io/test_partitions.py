@@ -65,7 +65,7 @@ def test_a_column_of_the_file_counts_more(tmp_path: Path) -> None:
     put(tmp_path / "year=1" / "a.parquet", [1.0], year=[2024])
     source = open_source([tmp_path])
     assert source.read().to_pydict() == {"size": [1.0], "year": [2024]}
-    assert "that of the files is taken" in source.notices[0]
+    assert "that of the files is used" in source.notices[0]
 
 
 def test_folders_must_agree(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_text_that_is_not_utf8_is_read_as_windows_1252(write: Write) -> None:
 def test_names_are_made_unique_with_a_notice(write: Write) -> None:
     source = open_source([write("a,a,,a.1, b \n1,2,3,4,5\n")])
     assert source.names == ["a", "a.2", "column 3", "a.1", "b"]
-    assert source.notices[0].endswith("the second 'a' is called 'a.2', the nameless column 3 is called 'column 3'")
+    assert source.notices[0].endswith("the second 'a' is named 'a.2', the nameless column 3 is named 'column 3'")
     assert source.read().num_columns == 5
 
 
@@ -287,7 +287,7 @@ def test_an_error_names_the_line_of_json(write: Write, data: str, message: str) 
 
 @pytest.mark.parametrize("deep", ["[", "[\n", '{"a":'])
 def test_json_that_is_too_deep_is_refused_before_it_ends_the_process(write: Write, deep: str) -> None:
-    with pytest.raises(DataError, match=r"line \d+: more than 100 lists or objects within each other"):
+    with pytest.raises(DataError, match=r"line \d+: lists or objects nested more than 100 deep"):
         open_source([write('{"a":1}\n{"a":' + 60_000 * deep, "a.jsonl")]).read()
     shallow = '{"a":1,"b":"' + "[" * 200 + '\\"{[' + '"}\n'
     assert open_source([write(shallow * 300, "b.jsonl")]).read().num_rows == 300
@@ -350,7 +350,7 @@ def test_a_large_cell(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_files, "BLOCK", 1 << 20)
     cell = "x\n" * 5_000_000
     assert read(write(f'a,b\n1,"{cell}"\n2,y\n')) == {"a": [1, 2], "b": [cell, "y"]}
-    monkeypatch.setattr(text_files, "_LARGEST_ROW", 1 << 22)
+    monkeypatch.setattr(text_files, "_MAX_ROW_BYTES", 1 << 22)
     assert "line 2: a row that does not end within 4 MB of text, the limit" in fails(write(f'a,b\n1,"{cell}"\n2,y\n'))
 
 

@@ -81,7 +81,7 @@ def test_a_folder_without_room(tmp_path: Path) -> None:
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
-        with pytest.raises(DataError, match=r"cannot hold .* GB of encoded rows: File too large: make room"):
+        with pytest.raises(DataError, match=r"cannot hold .* GB of encoded rows: File too large: free some space"):
             stored(tmp_path, 100)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -45,7 +45,7 @@ from linnet.fit.loop.stop_reason import StopReason
 from linnet.fit.loop.stopping import Seen
 from linnet.fit.loop.training import Epoch, Memory, OptimizerState, Snapshot, Training
 from linnet.registry import setting
-from linnet.untrusted import LONGEST_JSON, fits, header_text, parse_json, place_of, read_tensors, split_tensors
+from linnet.untrusted import MAX_JSON_BYTES, fits, header_text, parse_json, place_of, read_tensors, split_tensors
 
 _KIND = "linnet checkpoint 3"
 _DATA = tuple[str, list[int], str]  # type, shape and digest of an array
@@ -296,7 +296,7 @@ def _packed(saved: Saved) -> list[bytes]:
 
 def _unpacked(content: memoryview) -> Saved:
     """Return a checkpoint with all types and sizes checked, or raise a FormatError or one of Python's errors."""
-    end = bytes(content[:LONGEST_JSON]).find(b"\n")
+    end = bytes(content[:MAX_JSON_BYTES]).find(b"\n")
     if end < 0:
         raise FormatError("its first line has no end")
     facts = parse_json(str(content[:end], "utf-8"), nan=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from linnet.errors import DataError
 
-_MOST = 1 << 29  # bytes of a batch once decompressed
+_MAX_BATCH_BYTES = 1 << 29  # bytes of a batch once decompressed
 _MAGIC = 8  # bytes before the messages of a file
 _HEADER, _BUFFERS, _COMPRESSION, _DATA = 2, 2, 3, 1  # numbers of fields: of a message, a batch, a dictionary's batch
 
@@ -29,10 +29,10 @@ def check_batches(path: Path, kind: str, name: str) -> None:
                 size = _size(message) if message.type in ("record batch", "dictionary") else 0
             except (EOFError, OSError, pa.ArrowException, struct.error, ValueError, IndexError):
                 return
-            if size > _MOST:
+            if size > _MAX_BATCH_BYTES:
                 raise DataError(
                     f"{name}: a record batch takes {size / 1e6:,.0f} MB once decompressed, more than the limit of "
-                    f"{_MOST >> 20} MB: rewrite the file with fewer rows per batch"
+                    f"{_MAX_BATCH_BYTES >> 20} MB: rewrite the file with fewer rows per batch"
                 )
 
 

@@ -26,9 +26,9 @@ from linnet.tables.io.types import Types, converted, plain
 _CHUNK = 1 << 23  # values in a chunk
 _ROWS = 1 << 16  # in a chunk, at most
 _BYTES = 1 << 26  # in a chunk, about
-_LONG = 1 << 12  # bytes of a text; shorter ones are read plain, which is faster
-_LARGEST_ROW = 1 << 26  # bytes, as of text files
-_MOST_PLAIN = 1 << 34  # bytes that any file may stand for: some minutes of reading
+_LONG_TEXT_BYTES = 1 << 12  # bytes of a text; shorter ones are read plain, which is faster
+_MAX_ROW_BYTES = 1 << 26  # bytes, as of text files
+_MAX_PLAIN_BYTES = 1 << 34  # bytes that any file may stand for: some minutes of reading
 _TIMES_FILE = 256  # of its size, that a larger file may stand for
 _TOGETHER = 1 << 15  # columns of a wide table that are read at a time
 
@@ -61,7 +61,7 @@ class BinaryFile:
             whole.validate(full=True)  # what pyarrow trusts in a file
             sizes = _text_sizes(whole)
             plain_bytes += max(8 * whole.num_rows, _plain_size(whole, sizes))  # a row of nothing takes time, too
-            if plain_bytes > max(_MOST_PLAIN, _TIMES_FILE * size):
+            if plain_bytes > max(_MAX_PLAIN_BYTES, _TIMES_FILE * size):
                 raise self._too_much(whole, size)
             for batch in self._parts(whole, sizes, done):
                 table = pa.Table.from_batches([batch]).rename_columns(self._wanted(columns, batch.num_columns))
@@ -77,20 +77,21 @@ class BinaryFile:
         """Build the error for a small file whose rows would take hours to go through."""
         columns = {name: batch.select([name]) for name in batch.schema.names}
         largest = max(columns, key=lambda name: _plain_size(columns[name], _text_sizes(columns[name])))
+        limit = max(_MAX_PLAIN_BYTES, _TIMES_FILE * size) / 1e9
         return DataError(
-            f"{self.name}: {size:,} bytes expand to more than {max(_MOST_PLAIN, _TIMES_FILE * size) / 1e9:,.0f} GB of "
-            f"values, and the limit is {_MOST_PLAIN / 1e9:,.0f} GB, or {_TIMES_FILE} times the file: rewrite the file "
-            f"without column {largest!r}, which takes most of it, or with shorter texts or fewer rows"
+            f"{self.name}: {size:,} bytes expand to more than {limit:,.0f} GB of values, and the limit is "
+            f"{_MAX_PLAIN_BYTES / 1e9:,.0f} GB, or {_TIMES_FILE} times the file: rewrite the file without column "
+            f"{largest!r}, which takes most of it, or with shorter texts or fewer rows"
         )
 
     def _parts(self, batch: pa.RecordBatch, sizes: NDArray[np.int64], first: int) -> Iterator[pa.RecordBatch]:
         """The batch in parts that are not too large as plain values; `sizes`: bytes of each row's texts."""
         ends = np.cumsum(sizes)
-        if len(sizes) and sizes.max() > _LARGEST_ROW:
+        if len(sizes) and sizes.max() > _MAX_ROW_BYTES:
             row = int(sizes.argmax())
             raise DataError(
                 f"{self.name}, row {first + row + 1}: its texts take {sizes[row] / 1e6:,.0f} MB, more than the "
-                f"limit of {_LARGEST_ROW >> 20} MB: leave out the column with the long values, or shorten them"
+                f"limit of {_MAX_ROW_BYTES >> 20} MB: leave out the column with the long values, or shorten them"
             )
         start = 0
         while start < batch.num_rows:
@@ -127,7 +128,7 @@ class BinaryFile:
         metadata = self.metadata
         with self.path.open("rb") as file:
             check_pages(file, metadata, places if flat and not everything else None, self.name)
-            long = with_long_texts(file, metadata, _LONG)
+            long = with_long_texts(file, metadata, _LONG_TEXT_BYTES)
         groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
         widest = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
         rows = max(1, min(rows, int(_BYTES / max(1.0, widest))))

@@ -122,7 +122,7 @@ def unique_names(
             copy += 1
             new = f"{text or f'column {place}'}.{copy}"
         if new != text:
-            changed.append(f"the {'second ' + repr(text) if text else f'nameless column {place}'} is renamed {new!r}")
+            changed.append(f"the {'second ' + repr(text) if text else f'nameless column {place}'} is named {new!r}")
         names[new] = None
         taken.add(new)
     if changed:

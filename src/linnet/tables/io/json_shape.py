@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 DEEPEST = 100  # lists and objects within each other
-MOST_CELLS = 1 << 26  # of a block of rows: 512 MB of numbers
+MAX_CELLS = 1 << 26  # of a block of rows: 512 MB of numbers
 _LOOKED_AT = 32  # lines
 _KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
 
@@ -36,7 +36,7 @@ def too_deep(text: bytes) -> int | None:
 def different_keys(text: bytes) -> int:
     """How many columns the rows have together, at most; 0 if that is next to what each row has by itself."""
     rows = text.count(b"\n") + 1
-    if rows * text.count(b":") <= MOST_CELLS:
+    if rows * text.count(b":") <= MAX_CELLS:
         return 0
     met: set[str] = set()
     most = 0

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from linnet.errors import DataError
 
-_LARGEST_PAGE = 1 << 27  # bytes once decompressed
-_MOST_AT_ONCE = 1 << 31  # bytes, of one page of each column
+_MAX_PAGE_BYTES = 1 << 27  # bytes once decompressed
+_MAX_BYTES_AT_ONCE = 1 << 31  # bytes, of one page of each column
 _HEADER = 1 << 16  # bytes that a header may have; statistics of a page may be long texts
-_MOST_PAGES = 1_000_000  # of a column in a row group
+_MAX_PAGES = 1_000_000  # of a column in a row group
 _TYPE, _UNCOMPRESSED, _COMPRESSED = 1, 2, 3  # numbers of the fields of a header; the others are sizes
 _DICTIONARY = 2  # the type of a page
 _LENGTH = struct.Struct("<I")  # before each entry of a dictionary
@@ -25,22 +25,22 @@ def check_pages(file: BinaryIO, metadata: Any, columns: list[int] | None, name: 
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         chosen = range(row_group.num_columns) if columns is None else columns
-        if row_group.total_byte_size <= _LARGEST_PAGE:
+        if row_group.total_byte_size <= _MAX_PAGE_BYTES:
             continue
         total = 0
         for chunk in map(row_group.column, chosen):
             size = chunk.total_uncompressed_size
-            if size > _LARGEST_PAGE and (size := _largest_page(file, chunk)) > _LARGEST_PAGE:
+            if size > _MAX_PAGE_BYTES and (size := _largest_page(file, chunk)) > _MAX_PAGE_BYTES:
                 raise DataError(
                     f"{name}: column {chunk.path_in_schema!r} has a page of {size / 1e6:,.0f} MB once decompressed, "
-                    f"more than the limit of {_LARGEST_PAGE >> 20} MB: rewrite the file with smaller pages, or without "
-                    "the column"
+                    f"more than the limit of {_MAX_PAGE_BYTES >> 20} MB: rewrite the file with smaller pages, "
+                    "or without the column"
                 )
             total += size
-        if total > _MOST_AT_ONCE:
+        if total > _MAX_BYTES_AT_ONCE:
             raise DataError(
                 f"{name}: a page of each column takes {total / 1e9:,.1f} GB at once, more than the limit of "
-                f"{_MOST_AT_ONCE >> 30} GB: rewrite the file with smaller pages or fewer rows per row group"
+                f"{_MAX_BYTES_AT_ONCE >> 30} GB: rewrite the file with smaller pages or fewer rows per row group"
             )
 
 
@@ -67,7 +67,7 @@ def _longest_entry(file: BinaryIO, chunk: Any, limit: int) -> float:
         sizes, length = _sizes(file.read(_HEADER))
         if sizes[_TYPE] != _DICTIONARY or sizes[_UNCOMPRESSED] <= limit:
             return 0
-        if sizes[_UNCOMPRESSED] > _LARGEST_PAGE:
+        if sizes[_UNCOMPRESSED] > _MAX_PAGE_BYTES:
             return float("inf")
         file.seek(place + length)
         page = file.read(sizes[_COMPRESSED])
@@ -97,7 +97,7 @@ def _largest_page(file: BinaryIO, chunk: Any) -> int:
     """The size of a column's largest page once decompressed; what cannot be told is left to the reader."""
     place = _start(chunk)
     end, largest = place + chunk.total_compressed_size, 0
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         if place >= end:
             break
         file.seek(place)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Numbers = NDArray[np.int64]
-MOST_HELD = 1 << 28  # bytes of a table; of a larger one only some rows are held
+MAX_TABLE_BYTES = 1 << 28  # bytes of a table; of a larger one only some rows are held
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ import pyarrow.json as json
 from linnet.data.characters import broken, is_whole
 from linnet.errors import DataError
 from linnet.tables.io.dialect import BYTE_ORDER_MARKS, MISSING, Dialect, first_row_end, recognise
-from linnet.tables.io.json_shape import DEEPEST, MOST_CELLS, different_keys, too_deep
-from linnet.tables.io.types import MOST_NAMED, Types, in_words, misfits
+from linnet.tables.io.json_shape import DEEPEST, MAX_CELLS, different_keys, too_deep
+from linnet.tables.io.types import MAX_COLUMNS_NAMED, Types, in_words, misfits
 
 BLOCK = 1 << 24  # bytes of text in a chunk
-_LARGEST_ROW = 1 << 26  # bytes; reading one takes some ten times as much memory
-_MANY_COLUMNS = 2000  # from which on pyarrow's cost per column is more than that of reading
+_MAX_ROW_BYTES = 1 << 26  # bytes; reading one takes some ten times as much memory
+_WIDE_TABLE_COLUMNS = 2000  # from which on pyarrow's cost per column is more than that of reading
 _TOGETHER = 16_384  # columns that are converted at a time
 _SHORTEST = 1 << 20  # bytes of text that are worth a thread
 _TRUTH = ("true", "True", "TRUE", "false", "False", "FALSE")
@@ -119,7 +119,7 @@ class TextFile:
                 raise DataError(f"{self.name}, line {line}: a NUL byte: the file is damaged, or not text")
             data = rest + piece if rest else piece
             end = self._row_end(data)
-            if end == 0 and len(data) > _LARGEST_ROW:
+            if end == 0 and len(data) > _MAX_ROW_BYTES:
                 raise self._too_long(self._line(offset))
             if end:
                 yield Block(memoryview(data)[:end], offset, b'"' in data)
@@ -131,7 +131,7 @@ class TextFile:
     def _too_long(self, line: int) -> DataError:
         what = "an object" if self.json else "a row"
         hint = "" if self.json else "perhaps a quote is not closed; else "
-        most = f"{_LARGEST_ROW >> 20} MB"
+        most = f"{_MAX_ROW_BYTES >> 20} MB"
         return DataError(
             f"{self.name}, line {line}: {what} that does not end within {most} of text, the limit: {hint}"
             "leave out the column with the long values, or shorten them"
@@ -215,7 +215,7 @@ class TextFile:
             "decimal_point": self.dialect.decimal,
         }
         wanted = [name for name in self.names if columns is None or not columns or name in columns]
-        if len(wanted) < _MANY_COLUMNS:
+        if len(wanted) < _WIDE_TABLE_COLUMNS:
             return self._convert(block, share, None if len(wanted) == len(self.names) else wanted, types, how)
         # for each column pyarrow makes a table of the words for a missing value, and of those for true and false; and
         # handing a short column to a thread takes more time than reading it
@@ -264,10 +264,10 @@ class TextFile:
                 "deep, the limit: leave that field out"
             )
         rows, columns = text.count(b"\n") + (not text.endswith(b"\n")), len(types) or different_keys(text)
-        if rows * columns > MOST_CELLS:
+        if rows * columns > MAX_CELLS:
             raise DataError(
                 f"{self.name}: {columns:,} different keys in {rows:,} rows would be {rows * columns / 1e6:,.0f} "
-                f"million cells, nearly all of them empty, and the limit is {MOST_CELLS / 1e6:,.0f} million at a "
+                f"million cells, nearly all of them empty, and the limit is {MAX_CELLS / 1e6:,.0f} million at a "
                 "time: use columns that most rows have, such as one for the key and one for the value"
             )
 
@@ -286,7 +286,7 @@ class TextFile:
                     found[names[0]] = str(error)
                 elif _MISFIT.search(str(error)):
                     for half in (names[: len(names) // 2], names[len(names) // 2 :]):
-                        if len(found) <= MOST_NAMED:
+                        if len(found) <= MAX_COLUMNS_NAMED:
                             look(half)
 
         names = [name for name in (self.names or types) if name in types and (columns is None or name in columns)]
@@ -371,7 +371,7 @@ def open_text(
             sample += piece
             if first_row_end(sample):
                 break
-            if len(sample) > _LARGEST_ROW:
+            if len(sample) > _MAX_ROW_BYTES:
                 raise TextFile(name, path, compression, is_json, Dialect(), notice)._too_long(1)
         whole = not stream.read(1)
     dialect = recognise(name, sample, whole, is_json, delimiter, notice)

@@ -11,7 +11,7 @@ from linnet.errors import DataError
 
 Types = Mapping[str, pa.DataType]
 
-MOST_NAMED = 50  # columns in one error
+MAX_COLUMNS_NAMED = 50  # columns in one error
 _UNITS = ("s", "ms", "us", "ns")
 
 
@@ -98,8 +98,8 @@ def converted(table: pa.Table, types: Types, name: str, first_row: int) -> pa.Ta
 
 def misfits(file: str, wrong: Sequence[str]) -> DataError:
     """Build the error for columns of a file that do not have their types; each says where and what."""
-    more = "; and other columns" if len(wrong) > MOST_NAMED else ""
-    return DataError(f"{file}, {'; '.join(wrong[:MOST_NAMED])}{more}")
+    more = "; and other columns" if len(wrong) > MAX_COLUMNS_NAMED else ""
+    return DataError(f"{file}, {'; '.join(wrong[:MAX_COLUMNS_NAMED])}{more}")
 
 
 def in_words(type_: object) -> str:

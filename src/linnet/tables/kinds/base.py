@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Levels = tuple[NDArray[Any], int]  # the code of each row's level, and how many there are
 
 ENOUGH = 20  # rows for unique values to mean something
-MOST_BINS = 1 << 16  # columns of a text
+MAX_BINS = 1 << 16  # columns of a text
 
 
 class Kind(Word):
@@ -66,7 +66,7 @@ class Column:
             object.__setattr__(self, "kind", Kind(self.kind))
 
     def _check_file(self) -> None:
-        need(0 <= self.bins <= MOST_BINS and self.missing >= 0 and self.distinct >= 0, self, "bins")
+        need(0 <= self.bins <= MAX_BINS and self.missing >= 0 and self.distinct >= 0, self, "bins")
         styles = self.how.styles or [style for each in KINDS for style in each.styles]  # any may be written as another
         need(not self.style or (self.style in styles and self.type == "string"), self, "style")
         need({*self.parts} <= {part for each in KINDS for part in each.parts}, self, "parts")

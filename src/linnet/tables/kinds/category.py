@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from linnet.tables.kinds.raw import RawColumn
 
 OTHER = "(other)"  # the level of all rare levels together
-MANY_LEVELS = 30  # a category with more has its rare levels put together
+MAX_UNMERGED_LEVELS = 30  # a category with more has its rare levels put together
 RARE = 5  # rows
-MOST_LEVELS = 1000
-_LONGEST_LEVEL = 400  # bytes
-_MOST_RARE = 10_000  # levels whose digests are kept
+MAX_LEVELS = 1000
+_MAX_LEVEL_BYTES = 400  # bytes
+_MAX_RARE_DIGESTS = 10_000  # levels whose digests are kept
 
 
 class Category(ColumnKind):
@@ -42,7 +42,7 @@ class Category(ColumnKind):
         together = f"{len(rows) - len(often)} rare levels are one"
         note = together if levels else "all levels are rare: only gaps tell rows apart"
         others = values.filter(pa.array(~np.isin(np.arange(len(rows)), often)))
-        rare = tuple(sorted(map(level_digest, others.to_pylist()))) if len(others) <= _MOST_RARE else None
+        rare = tuple(sorted(map(level_digest, others.to_pylist()))) if len(others) <= _MAX_RARE_DIGESTS else None
         return raw.column(self.kind, levels=levels, rare=rare, note=note)
 
     def apply(self, column: Column, values: Any) -> list[Any]:  # noqa: D102
@@ -67,7 +67,7 @@ class Category(ColumnKind):
 def often_of(rows: NDArray[Any]) -> NDArray[np.intp]:
     """The places of the levels that are not rare, by the number of rows of each; of very many the most frequent."""
     often = np.flatnonzero(rows >= RARE)
-    return often[np.lexsort((often, -rows[often]))][:MOST_LEVELS]
+    return often[np.lexsort((often, -rows[often]))][:MAX_LEVELS]
 
 
 def never_seen(column: Column, values: pa.ChunkedArray) -> int:
@@ -81,12 +81,12 @@ def never_seen(column: Column, values: pa.ChunkedArray) -> int:
 
 def short_levels(values: Any) -> Any:
     """Levels as a model keeps them: of a very long one its beginning and a digest, by which it is known again."""
-    if (pc.max(pc.binary_length(values)).as_py() or 0) <= _LONGEST_LEVEL:
+    if (pc.max(pc.binary_length(values)).as_py() or 0) <= _MAX_LEVEL_BYTES:
         return values
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     short = []
     for encoded in (chunk.dictionary_encode() for chunk in chunks):
-        long = pc.greater(pc.binary_length(encoded.dictionary), _LONGEST_LEVEL).to_pylist()
+        long = pc.greater(pc.binary_length(encoded.dictionary), _MAX_LEVEL_BYTES).to_pylist()
         both = zip(encoded.dictionary, long, strict=True)
         levels = [_shortened(level) if is_long else level.as_py() for level, is_long in both]
         short.append(pa.array(levels, pa.string()).take(encoded.indices))
@@ -96,7 +96,7 @@ def short_levels(values: Any) -> Any:
 def _shortened(level: pa.StringScalar) -> str:
     """The beginning of a long level, and a digest of it."""
     text: str = level.as_py()
-    return f"{text[: _LONGEST_LEVEL // 8]}... ({len(text):,} characters, {level_digest(text)})"
+    return f"{text[: _MAX_LEVEL_BYTES // 8]}... ({len(text):,} characters, {level_digest(text)})"
 
 
 def level_digest(level: str) -> str:

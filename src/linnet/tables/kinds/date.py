@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MOSTLY = 0.95  # this part of the values makes a column of text one of dates
+_MIN_SHARE_PARSED = 0.95  # this part of the values makes a column of text one of dates
 _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y"),
     *("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y"),
@@ -105,7 +105,7 @@ def date_style(sample: Any) -> str:
         return ""
     shares = {style: 1 - text_dates(sample, style).null_count / len(sample) for style in _STYLES}
     best = max(shares, key=lambda style: shares[style])
-    return best if shares[best] >= _MOSTLY else ""
+    return best if shares[best] >= _MIN_SHARE_PARSED else ""
 
 
 def text_dates(column: Any, style: str) -> Any:

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from linnet._cached import cached_property
 from linnet.tables.kinds.base import ENOUGH, Column, Kind
-from linnet.tables.kinds.category import MANY_LEVELS, MOST_LEVELS, short_levels
+from linnet.tables.kinds.category import MAX_LEVELS, MAX_UNMERGED_LEVELS, short_levels
 from linnet.tables.kinds.date import date_style, text_dates
 from linnet.tables.kinds.number import Numbers, is_time, known_numbers, number_style, text_numbers, text_words
 
-_MOSTLY = 0.95  # this part of the values makes a column of text one of numbers or dates
+_MIN_SHARE_PARSED = 0.95  # this part of the values makes a column of text one of numbers or dates
 EXAMPLES = 3  # values that are shown of a column
 HEAD = 1000  # rows that they are taken from
-_SAMPLE = 2000  # texts by which it is told how they are written
-_LONGEST_NUMBER = 400  # characters; of longer texts the beginning tells that they are no numbers or dates
+_SAMPLE_TEXTS = 2000  # texts by which it is told how they are written
+_MAX_NUMBER_CHARACTERS = 400  # characters; of longer texts the beginning tells that they are no numbers or dates
 COUNTED = 1 << 20  # rows; in longer columns numbers are counted in a sample
 _NAMED_ID = re.compile(
     r"(?i:(.*[\W_])?(id|pid|uid|uuid|guid|key|index|idx|rownames|row[\W_]?(number|nr|no|id)))|.*[a-z](Id|ID|Key)|ID[A-Z_]?[a-z]*"
@@ -67,7 +67,7 @@ class RawColumn:
         them.
         """
         distinct = self.distinct if distinct is None else distinct
-        many = known >= ENOUGH and distinct > max(MANY_LEVELS, 0.1 * known)
+        many = known >= ENOUGH and distinct > max(MAX_UNMERGED_LEVELS, 0.1 * known)
         return many and _NAMED_ID.fullmatch(self.name) is not None
 
     # ---- numbers, dates ----
@@ -81,12 +81,12 @@ class RawColumn:
         return None if any(is_such(self.type) for is_such in others) else Numbers.of(known_numbers(self.values))
 
     def _numbers_in_text(self) -> Numbers | None:
-        style = number_style(pc.utf8_slice_codeunits(self._texts.slice(0, _SAMPLE), 0, _LONGEST_NUMBER))
+        style = number_style(pc.utf8_slice_codeunits(self._texts.slice(0, _SAMPLE_TEXTS), 0, _MAX_NUMBER_CHARACTERS))
         if not style:
             return None
         values = text_numbers(self.values, style)
         words = text_words(self.values, values)
-        if len(words) > (1 - _MOSTLY) * self.known:
+        if len(words) > (1 - _MIN_SHARE_PARSED) * self.known:
             return None
         note = f"numbers written as text, such as {self.examples[0]}"
         if len(words):
@@ -102,9 +102,9 @@ class RawColumn:
             return self.values, ""
         if not pa.types.is_string(self.type) or self.numbers is not None:
             return None
-        if style := date_style(pc.utf8_slice_codeunits(self._head, 0, _LONGEST_NUMBER)):
+        if style := date_style(pc.utf8_slice_codeunits(self._head, 0, _MAX_NUMBER_CHARACTERS)):
             values = text_dates(self.values, style)
-            if values.null_count - self.missing <= (1 - _MOSTLY) * self.known:
+            if values.null_count - self.missing <= (1 - _MIN_SHARE_PARSED) * self.known:
                 return values, style
         return None
 
@@ -127,7 +127,7 @@ class RawColumn:
     @cached_property
     def _head(self) -> Any:
         """Different texts among the first."""
-        return pc.unique(self._texts.slice(0, _SAMPLE))
+        return pc.unique(self._texts.slice(0, _SAMPLE_TEXTS))
 
     @cached_property
     def words(self) -> float:
@@ -137,7 +137,7 @@ class RawColumn:
     @property
     def is_free_text(self) -> bool:
         """Whether there are many different texts of several words."""
-        many = self.distinct > MANY_LEVELS and self.distinct >= 0.3 * self.known
+        many = self.distinct > MAX_UNMERGED_LEVELS and self.distinct >= 0.3 * self.known
         return many and (self.words >= 3 or pc.mean(pc.utf8_length(self._head)).as_py() > 40)
 
     @property
@@ -148,7 +148,7 @@ class RawColumn:
     @cached_property
     def level_counts(self) -> tuple[NDArray[Any], Any] | None:
         """Rows of each level, and the levels; None where they are so few that each is kept."""
-        if self.distinct <= MANY_LEVELS:
+        if self.distinct <= MAX_UNMERGED_LEVELS:
             return None
         counts = pc.value_counts(short_levels(self._texts))
         return counts.field("counts").to_numpy(), counts.field("values")
@@ -171,7 +171,7 @@ def count_distinct(column: pa.ChunkedArray) -> tuple[int, bool]:
     sample = pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks]).drop_null()
     counts = pc.value_counts(sample.combine_chunks()).field("counts").to_numpy()
     once = int((counts == 1).sum())
-    if once == len(sample) or len(counts) <= MOST_LEVELS:  # all may be unique, or few: which must be known exactly
+    if once == len(sample) or len(counts) <= MAX_LEVELS:  # all may be unique, or few: which must be known exactly
         return exact(), False
     # values seen once stand for sqrt(rows / sampled rows) others (Charikar et al. 2000)
     return len(counts) - once + round(once * np.sqrt(len(column) / max(1, len(sample)))), True

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from linnet.export.onnx.graph import Graph, Tensor
     from linnet.tables.kinds.raw import RawColumn
 
-_BINS, _FEW_BINS = 1024, 256  # columns of a text
-_LONG = 100_000  # rows from which a text gets the fewer ones
+_BINS, _BINS_OF_LONG_TABLE = 1024, 256  # columns of a text
+_LONG_TABLE_ROWS = 100_000  # rows from which a text gets the fewer ones
 
 
 class Text(ColumnKind):
@@ -37,7 +37,7 @@ class Text(ColumnKind):
 
     def of_words(self, column: Column, rows: int, why: str) -> Column:
         """The column, read as text of which the words are used."""
-        bins = _BINS if rows <= _LONG else _FEW_BINS
+        bins = _BINS if rows <= _LONG_TABLE_ROWS else _BINS_OF_LONG_TABLE
         note = f"its words and their parts are hashed into {bins} columns: {why}"
         return dataclasses.replace(column, kind=self.kind, used=True, bins=bins, note=note, levels=None, style="")
 
