@@ -13,7 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from extensions import slides
 
-from .site import ROOT, built
+from .site import built, environment
 
 REQUIRED = os.environ.get("LINNET_BROWSER") == "required"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -83,7 +83,8 @@ def test_nothing_of_a_chapter_is_lost(decks: Path, name: str) -> None:
 
 def test_long_sections_are_cut_and_formulas_stay_with_their_words() -> None:
     text = "".join(f"<p>{'word ' * 60}{number}.</p>" for number in range(12))
-    source = f"<article><section><h1>One</h1><p>Begin.</p><section><h2>Two</h2>{text}<p>It is</p><div class='formula'></div></section></section></article>"
+    begin = "<article><section><h1>One</h1><p>Begin.</p><section><h2>Two</h2>"
+    source = f"{begin}{text}<p>It is</p><div class='formula'></div></section></section></article>"
     made = list(slides.slides_of(BeautifulSoup(source, "html.parser").article, {}))
     assert made[0].kind == "title"
     assert len(made) > 3
@@ -95,7 +96,7 @@ def test_the_command_makes_them(tmp_path: Path) -> None:
     built()
     done = subprocess.run(
         [sys.executable, "-m", "extensions.slides", str(tmp_path / "slides")],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "docs")},
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -123,7 +124,8 @@ def test_every_slide_fits(browser: Any, decks: Path, scheme: str) -> None:
             """() => [...document.querySelectorAll(".slide")].map((slide, index) => {
               const body = slide.querySelector(".body");
               return [index + 1, body.offsetTop + body.offsetHeight, slide.classList.contains("scrolls"),
-                [...body.querySelectorAll("figure, table, .formula")].some(each => each.scrollWidth > body.clientWidth + 1)];
+                [...body.querySelectorAll("figure, table, .formula")]
+                  .some(each => each.scrollWidth > body.clientWidth + 1)];
             })"""
         )
         for number, bottom, scrolls, cut in found:
