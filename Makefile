@@ -20,7 +20,7 @@ step = @printf '==> %s\n' "$(1)"
 installed = .linnet-$(or $(ISAS),all)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-core test-oldest mutants check format docs pictures bench sanitize sanitize-threads clean
+.PHONY: help demo test test-all test-core test-oldest mutants check format docs slides pictures bench sanitize sanitize-threads clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SECONDARY:
@@ -35,6 +35,7 @@ help:
 	@echo "make check     linters, types, import rules, formatting"
 	@echo "make format    put the formatting right"
 	@echo "make docs      build the site into build/docs"
+	@echo "make slides    make slides of the guide's chapters, to project and print, in build/slides"
 	@echo "make pictures  make the pictures of README and site again that are kept in docs/_static/pictures (needs Chromium)"
 	@echo "make bench     compare with other libraries (large downloads)"
 	@echo "make sanitize  run the contract tests with the address and undefined behaviour sanitizers"
@@ -92,6 +93,11 @@ format: .venv/.group-check
 docs: .venv/$(installed) .venv/.group-docs
 	$(call step,documentation)
 	@PYTHONPATH=docs .venv/bin/python -m extensions build/docs
+
+# Slides of the guide's chapters, made of the pages of the site.
+slides: .venv/$(installed) .venv/.group-docs
+	$(call step,slides)
+	@PYTHONPATH=docs .venv/bin/python -m extensions.slides build/slides
 
 # The pictures that are kept, of README and site: of the playground, a report and the benchmarks, light and dark.
 pictures: .venv/$(installed) .venv/.group-docs .venv/.group-test

@@ -1,28 +1,40 @@
-"""The index of the subject: every item is there, and its plain program, function, test and page exist."""
+"""The index of the subject: every item is there; its plain program, function, test, page and assignment exist; and the
+test named calls the function named.
+"""
 
 import ast
-import importlib
+import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from linnet.learn.course import assignments
+
+from .site import environment
+from .touching import find
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "syllabus.md"
 PLAIN = ROOT / "src" / "linnet" / "plain"
-COUNTS = {"A": 12, "B": 11, "C": 3, "D": 3, "E": 5, "F": 5}
+COUNTS = {"A": 12, "B": 11, "C": 3, "D": 3, "E": 5, "F": 5, "G": 12}
 ROWS = {
     cells[0]: cells[1:]
     for line in PAGE.read_text().splitlines()
-    if re.match(r"\| [A-F]\d+ \|", line)
+    if re.match(r"\| [A-G]\d+[a-z]? \|", line)
     for cells in [[cell.strip() for cell in line.strip("|").split(" | ")]]
 }
 
 
 def test_every_item_is_there() -> None:
     wanted = {f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)}
-    assert ROWS.keys() == wanted
+    assert {item.rstrip("abcdef") for item in ROWS} == wanted
+    assert all(len(cells) == 6 for cells in ROWS.values())
 
 
 @pytest.mark.parametrize("item", ROWS)
@@ -43,7 +55,7 @@ def test_every_plain_program_is_of_some_item() -> None:
 def chapters() -> list[str]:
     """The pages of the guide that explain items."""
     found = {link.partition("#")[0] for cells in ROWS.values() for link in re.findall(r"\]\(([^)]+)\)", cells[4])}
-    return sorted(found)
+    return sorted(found - {"guide/teaching.md"})
 
 
 @pytest.mark.parametrize("page", chapters())
@@ -59,19 +71,6 @@ def test_the_functions_of_an_item_exist(item: str) -> None:
     assert names
     for name in names:
         assert callable(find(name)), name
-
-
-def find(name: str) -> object:
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            value: object = importlib.import_module(".".join(parts[:length]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[length:]:
-            value = getattr(value, part)
-        return value
-    raise AssertionError(name)
 
 
 @cache
@@ -103,3 +102,61 @@ def test_the_pages_of_an_item_exist(item: str) -> None:
     for link in links:
         page, _, anchor = link.partition("#")
         assert not anchor or anchor in anchors(PAGE.parent / page), link
+
+
+@pytest.mark.parametrize("item", ROWS)
+def test_there_is_something_to_write(item: str) -> None:
+    """Assignments that exist, or exercises."""
+    names = re.findall(r"`([\w-]+)`", ROWS[item][5])
+    assert set(names) <= {each.name for each in assignments()}
+    exercises = re.findall(r"\]\((guide/\w+\.md)#exercises\)", ROWS[item][5])
+    assert names or exercises
+    for page in exercises:
+        assert "exercises" in anchors(PAGE.parent / page)
+
+
+def test_every_assignment_is_of_some_item() -> None:
+    named = {name for cells in ROWS.values() for name in re.findall(r"`([\w-]+)`", cells[5])}
+    assert {each.name for each in assignments()} - named == {"least-squares", "newton"}  # two ways to one optimum
+
+
+# ---- what is named is called ----
+
+
+def called(rows: Mapping[str, tuple[list[str], list[str]]], folder: Path) -> dict[str, list[str]]:
+    """Run the tests that rows name, and return which of the functions that they name were called."""
+    out = folder / "touched.json"
+    plugin = os.pathsep.join([environment()["PYTHONPATH"], str(Path(__file__).parent)])
+    known = {"LINNET_ROWS": json.dumps(rows), "LINNET_TOUCHED": str(out), "PYTHONPATH": plugin}
+    named = sorted({test for _, tests in rows.values() for test in tests})
+    options = ["-q", "-p", "touching", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "default", "--no-header"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *named],
+        cwd=ROOT,
+        env={**os.environ, **known},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    found: dict[str, list[str]] = json.loads(out.read_text())
+    return found
+
+
+def test_the_tests_named_call_the_functions_named(tmp_path: Path) -> None:
+    """Each function of a row is called by one of its tests, under a profiler."""
+    rows = {}
+    for item, cells in ROWS.items():
+        tests = [
+            f"{(PAGE.parent / path).resolve().relative_to(ROOT).as_posix()}::{name}"
+            for name, path in re.findall(r"\[`(\w+)`\]\(([^)]+)\)", cells[3])
+        ]
+        rows[item] = (re.findall(r"`([^`]+)`", cells[2]), tests)
+    found = called(rows, tmp_path)
+    assert {item: names for item, (names, _) in rows.items() if set(names) - set(found[item])} == {}
+
+
+def test_a_test_that_does_not_call_its_function_is_found(tmp_path: Path) -> None:
+    test = "tests/theory/test_constant_unit.py::test_what_cannot_be_absorbed_is_refused"
+    rows = {"X1": (["linnet.theory.absorb_biases", "linnet.theory.lagrange", "linnet.model.network.Network"], [test])}
+    assert called(rows, tmp_path) == {"X1": ["linnet.model.network.Network", "linnet.theory.absorb_biases"]}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet import LogisticRegression, OneVsOneClassifier
+from linnet import Adam, Dense, EarlyStopping, LogisticRegression, MLPClassifier, OneVsOneClassifier, Sequential
 from linnet.errors import ConfigError, DataError
 from linnet.evaluate import Rates
 from linnet.heads import Bernoulli, Categorical, Head, Normal, Poisson
@@ -298,3 +298,35 @@ def test_a_thinned_network_is_the_network_without_the_dropped_units() -> None:
 def test_the_numbers_of_parameters(widths: list[int]) -> None:
     net = mlp.MLP(widths, [ACTIVATIONS["identity"]] * (len(widths) - 1), PlainNormal())
     assert len(net.start(np.random.default_rng(0))) == {2: 7_850, 3: 7_960}[len(widths)]
+
+
+# ---- the four questions ----
+
+
+def test_fixed_and_learned_features_separate_a_circle() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (400, 2))
+    t = (np.sum(x**2, axis=1) < 0.5).astype(int)
+    train, new = slice(0, 250), slice(250, 400)
+    linear = LogisticRegression().fit(x[train], t[train])
+    fixed = LogisticRegression(C=1000).fit(x[train] ** 2, t[train])
+    network = MLPClassifier((6,), "tanh", solver="lbfgs", alpha=0.1, max_iter=2000, random_state=0)
+    learned = network.fit(x[train], t[train])
+    assert linear.score(x[new], t[new]) < 0.7
+    assert fixed.score(x[new] ** 2, t[new]) > 0.95
+    assert learned.score(x[new], t[new]) > 0.93
+    on_top = learned.activations(x)[-1] @ learned.coefs_[-1] + learned.intercepts_[-1]
+    np.testing.assert_allclose(sigma(on_top[:, 0]), learned.predict_proba(x)[:, 1], atol=1e-9)
+
+
+def test_early_stopping_keeps_the_epoch_of_least_validation_loss() -> None:
+    rng = np.random.default_rng(1)
+    x, new = rng.normal(size=(60, 3)), rng.normal(size=(60, 3))
+    t, own = (np.sin(2 * rows[:, 0]) + 0.5 * rng.normal(size=60) for rows in (x, new))
+    model = Sequential([Dense(40, "tanh"), Dense(1)], seed=0)
+    model.compile(Adam(0.02), "mse")
+    stop = EarlyStopping(patience=15, restore_best_weights=True)
+    losses = model.fit(x, t, epochs=400, validation_data=(new, own), callbacks=[stop], verbose=0).history["val_loss"]
+    assert len(losses) < 400
+    assert len(losses) - 1 - int(np.argmin(losses)) == 15
+    assert model.evaluate(new, own, verbose=0) == pytest.approx(min(losses), rel=1e-5)
