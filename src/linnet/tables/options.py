@@ -107,7 +107,8 @@ class Options:
             object.__setattr__(self, "hidden_layer_sizes", (int(self.hidden_layer_sizes),))
         if any(not is_integer(units) or units < 1 for units in self.hidden_layer_sizes or ()):
             raise ConfigError(
-                Parameter("hidden_layer_sizes"), f" must be positive integers, got {list(self.hidden_layer_sizes or ())}"
+                Parameter("hidden_layer_sizes"),
+                f" must be positive integers, got {list(self.hidden_layer_sizes or ())}",
             )
         if self.learning_rate_init is not None and not is_name(self.learning_rate_init, "auto"):
             check_number(self.learning_rate_init, "learning_rate_init", above=0)
