@@ -5,7 +5,7 @@ columns are never built for more than a few rows.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any
 
@@ -34,6 +34,10 @@ class Columns:
     sparse_columns: int = 0
     codes: tuple[Codes, ...] = ()
     levels: tuple[int, ...] = ()
+    dense: int = field(init=False, repr=False, compare=False)  # number of dense columns, which is asked for often
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dense", sum(table.shape[1] for table in self.tables))
 
     def __len__(self) -> int:
         return self.rows
@@ -70,11 +74,6 @@ class Columns:
         """The mean number of stored values per row: dense values, codes, and entries of the sparse matrix."""
         in_matrix = 0 if self.sparse is None else len(self.sparse[1])
         return self.dense + len(self.codes) + in_matrix / max(1, self.rows)
-
-    @property
-    def dense(self) -> int:
-        """The number of dense columns."""
-        return sum(table.shape[1] for table in self.tables)
 
     @property
     def count(self) -> int:

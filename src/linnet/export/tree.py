@@ -66,6 +66,9 @@ class Packer:
 
     def pack(self, value: Any, path: str) -> Any:
         """Return the value as JSON; `path` is its name in messages and, for arrays, in the file."""
+        kind: Any = type(value)
+        if (names := _kept_fields(kind)) is not None and (name := name_of(kind)) is not None:  # there may be very many
+            return self._object(kind, name, names, value, path)
         if isinstance(value, str) and not is_whole(value):
             raise broken(value, f"{path} holds")
         self.size += size_of(value)
@@ -93,7 +96,6 @@ class Packer:
         if isinstance(value, Mapping):
             self.size += size_of_pairs(len(value))
             return {"dict": [[self.pack(key, path), self._part(item, path, key)] for key, item in value.items()]}
-        kind = type(value)
         name = name_of(kind)
         if name is None:
             what = "a function" if callable(value) else f"of type {kind.__module__.split('.')[0]}.{kind.__qualname__}"
@@ -101,14 +103,21 @@ class Packer:
                 f"{path} is {what}, which a model file cannot hold, as it holds data and no code: use linnet's own"
             )
         # by name, since the order in which a model got its attributes depends on how it came about
-        hashable: Any = kind
-        names = _kept_fields(hashable)
-        if names is None:
-            given = state_of(value)
-            state = {key: self._part(given[key], path, key) for key in _in_order(given)}
-        else:  # there may be very many of them
-            state = {key: self._part(getattr(value, key), path, key) for key in names}
+        given = state_of(value)
+        state = {key: self._part(given[key], path, key) for key in _in_order(given)}
         self.size += _attributes(kind, len(state))
+        return {"object": name, "state": state}
+
+    def _object(self, kind: type, name: str, names: Sequence[str], value: Any, path: str) -> dict[str, Any]:
+        """An object of a dataclass. `names`: its fields."""
+        state, interned = {}, 0
+        for key in names:
+            item = getattr(value, key)
+            if item is None or item is True or item is False:
+                state[key], interned = item, interned + 1
+            else:
+                state[key] = self._part(item, path, key)
+        self.size += size_of(value) + _attributes(kind, len(names)) + interned * size_of(None)
         return {"object": name, "state": state}
 
     def _list(self, values: Sequence[Any], path: str) -> list[Any]:
