@@ -33,3 +33,4 @@ class NetworkParameters(Estimator):
     verbose: int | bool
     checkpoint: str | os.PathLike[str] | Checkpoint | None
     threads: int | None
+    initializer: str | Sequence[str] = "glorot_uniform"  # also of models in files that are older than it

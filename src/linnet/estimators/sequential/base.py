@@ -146,8 +146,12 @@ class SequentialModel(Saved):
         list of arrays
             W and, with `use_bias`, b of each layer, in float32.
         """
+        return self._by_layer(self.theta)
+
+    def _by_layer(self, vector: Array) -> list[Array]:
+        """Return copies of the parts of a vector of all parameters, or of their derivatives."""
         arrays = []
-        for layer, block in zip(self._stack.dense(), self.network.blocks(self.theta), strict=True):
+        for layer, block in zip(self._stack.dense(), self.network.blocks(vector), strict=True):
             arrays.append(block.weights.copy())
             if layer.use_bias:
                 arrays.append(block.biases.copy())
