@@ -102,6 +102,8 @@ def judge(assignment: Assignment, program: Submitted, source: Source, outcome: O
     verdicts: list[Verdict] = []
     if outcome.failure is not None:
         verdicts.append(_failure(outcome.failure))
+    elif not program.text.strip():
+        verdicts.append(Verdict(None, Status.WRONG, "the file is empty"))
     blanks = still_blank(source)
     for number, part in enumerate(assignment.parts):
         if any(verdict.status is not Status.RIGHT for verdict in verdicts):

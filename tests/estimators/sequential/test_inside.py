@@ -83,7 +83,7 @@ def test_weights_as_given_need_no_training() -> None:
     assert np.allclose(stack.predict([[1.0, 0.0]]), np.exp(z) / np.exp(z).sum())
 
 
-@pytest.mark.filterwarnings("ignore::linnet.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:Maximum iterations")
 def test_initialisers_of_networks_of_scikit_learns_kind() -> None:
     settings: dict[str, Any] = {"hidden_layer_sizes": (40,), "max_iter": 1, "random_state": 0}
     settings |= {"learning_rate_init": 1e-12}
