@@ -56,7 +56,7 @@ def test_notebooks(tmp_path: Path) -> None:
     learn(tmp_path, "start", "newton", "--notebook")
     notebook = json.loads((tmp_path / "newton.ipynb").read_text())
     assert notebook["cells"][0]["cell_type"] == "markdown"
-    assert notebook["cells"][-1]["source"][-1] == "!linnet learn check newton.ipynb"
+    assert notebook["cells"][-1]["source"][-1].endswith("-m linnet learn check newton.ipynb")
     assert "code cell" in learn(tmp_path, "check", "newton", code=1).out
 
 

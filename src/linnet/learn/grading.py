@@ -22,9 +22,13 @@ from linnet.learn.program import Source
 _ENDS = (".py", ".ipynb")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # cells that a spreadsheet would run
 _STYLE = """:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:auto}
+body{padding:0 1rem 2rem}h1,td{overflow-wrap:anywhere}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8rem .3rem 0;vertical-align:top;
 border-bottom:1px solid #8884}td.number,th.number{text-align:right;white-space:nowrap}pre{overflow-x:auto;padding:.8rem;
-border:1px solid #8884}.right{color:light-dark(#116329,#56d364)}.wrong,.to-write{color:light-dark(#a40e26,#ff7b72)}"""
+border:1px solid #8884}.right{color:light-dark(#116329,#56d364)}.wrong,.to-write{color:light-dark(#a40e26,#ff7b72)}
+.not-checked-yet{color:light-dark(#59636e,#9198a1)}summary{padding:.6rem 0}
+@media(max-width:40em){thead{display:none}tr{display:block;padding:.6rem 0;border-bottom:1px solid #8884}
+td,td.number{display:inline;padding:0 .6rem 0 0;border:0;text-align:left}td:last-child{display:block}}"""
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,8 @@ def write_pages(folder: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
         for one in results
     )
     head = '<tr><th>student</th><th>assignment</th><th class="number">right</th><th>first problem</th></tr>'
-    _write_page(folder / "index.html", "Submissions", f"<table>{head}{rows}</table>")
+    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    _write_page(folder / "index.html", "Submissions", table)
     for student, results in grades.items():
         _write_page(folder / files[student], student, "".join(map(_section, results)))
 
