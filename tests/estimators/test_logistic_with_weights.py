@@ -9,7 +9,7 @@ import linnet
 from linnet import LogisticRegression
 from linnet.errors import DataError
 
-THREE = [[1, -1 / 3], [-1 / 2, -1 / 2], [0, 1]]
+THREE: list[list[float]] = [[1, -1 / 3], [-1 / 2, -1 / 2], [0, 1]]
 ROWS = np.random.default_rng(0).normal(size=(50, 2))
 
 

@@ -263,8 +263,8 @@ class _Error:
             self.message = f"it imports {found[1]}, which is the solution of this assignment: write it yourself"
         elif note == _TOO_MUCH:
             self.message = "it prints or writes too much: is there a print in a loop that never ends?"
-        elif found := usual_cause(note):
-            self.message += f"\n{found}"
+        elif cause := usual_cause(note):
+            self.message += f"\n{cause}"
 
 
 def _value(part: Part, program: Any, probe: Any) -> Any:

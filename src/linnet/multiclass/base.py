@@ -163,7 +163,7 @@ class Reduction(Classifier):
         return BinaryProblems(np.asarray(y), tuple(self._problem_names()), self._signs(y))
 
     def _signs(self, y: Targets) -> NDArray[np.int8]:
-        found, labels = class_numbers(y, np.shape(y)[0], fewest=1, quiet=True)
+        found, labels = class_numbers(y, len(np.asarray(y)), fewest=1, quiet=True)
         places = {label: place for place, label in enumerate(self.classes_.tolist())}
         if unknown := [label for label in found.tolist() if label not in places]:
             raise DataError(f"y has the class {unknown[0]!r}, but the model has {self.classes_.tolist()}")

@@ -87,7 +87,8 @@ def test_weights_as_given_need_no_training() -> None:
 def test_initialisers_of_networks_of_scikit_learns_kind() -> None:
     settings: dict[str, Any] = {"hidden_layer_sizes": (40,), "max_iter": 1, "random_state": 0}
     settings |= {"learning_rate_init": 1e-12}
-    plain, same = (MLPClassifier(**settings, **more).fit(X, LABELS) for more in ({}, {"initializer": "glorot_uniform"}))
+    plain = MLPClassifier(**settings).fit(X, LABELS)
+    same = MLPClassifier(**settings, initializer="glorot_uniform").fit(X, LABELS)
     assert all(map(np.array_equal, plain.coefs_, same.coefs_))
     uniform = MLPClassifier(**settings, initializer="uniform").fit(X, LABELS)
     assert [round(float(np.abs(w).max() * np.sqrt(len(w))), 1) for w in uniform.coefs_] == [1.0, 1.0]
@@ -95,6 +96,7 @@ def test_initialisers_of_networks_of_scikit_learns_kind() -> None:
     assert np.abs(mixed.coefs_[1]).max() < 1e-9 < np.abs(mixed.coefs_[0]).max()
     with pytest.warns(UserWarning, match="hidden layer 1 are zero"):
         MLPClassifier(**settings, initializer="zeros").fit(X, LABELS)
+    wrong: Any
     for wrong, message in (("he", "unknown initialiser 'he'"), (3, "unknown"), (["uniform"], "one name per layer")):
         with pytest.raises(ConfigError, match=message):
             MLPClassifier(**settings, initializer=wrong).fit(X, LABELS)

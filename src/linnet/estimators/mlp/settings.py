@@ -140,7 +140,8 @@ class Settings:
         if self.threads is not None:
             checked_threads(self.threads)
         check_random(self.random_state)
-        for name in self.initializer if isinstance(self.initializer, list | tuple) else [self.initializer]:
+        names: Any = self.initializer if isinstance(self.initializer, list | tuple) else [self.initializer]
+        for name in names:
             check_initialiser(name)
 
     def initialisers(self, layers: int) -> list[str]:
