@@ -1,5 +1,6 @@
 """`linnet learn`: the course of assignments."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,7 +113,9 @@ def check(
     from linnet.learn.progress import note, progress_in
 
     path = _program(program)
-    report = run(path, assignment, seconds=seconds)
+    console = terminal.console()
+    with console.status("running your program") if terminal.is_terminal() else nullcontext():
+        report = run(path, assignment, seconds=seconds)
     before = progress_in(path.parent).get(report.assignment.name)
     note(
         path.parent,
@@ -122,7 +125,7 @@ def check(
         checks=(before.checks if before else 0) + 1,
         digest=digest(report.program),
     )
-    _print_report(terminal.console(), path, report)
+    _print_report(console, path, report)
     if not report.passed:
         raise typer.Exit(1)
 

@@ -1,10 +1,12 @@
 """What a Sequential model shows of its inside: hidden layers, gradients, draws, weights as given."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import linnet
 from linnet import SGD, Dense, Dropout, MLPClassifier, Sequential, l2
 from linnet.errors import ConfigError
 from linnet.theory import gradient_check
@@ -81,6 +83,18 @@ def test_weights_as_given_need_no_training() -> None:
     stack.set_weights([[[1, -1 / 2, 0], [-1 / 3, -1 / 2, 1]], [0, 0, 0]])
     z = np.array([[1, -1 / 2, 0]])
     assert np.allclose(stack.predict([[1.0, 0.0]]), np.exp(z) / np.exp(z).sum())
+
+
+@pytest.mark.filterwarnings("ignore:Maximum iterations")
+def test_files_have_an_initialiser_only_if_it_is_not_the_default(tmp_path: Path) -> None:
+    for name in ("glorot_uniform", "he_normal"):
+        model = MLPClassifier((3,), max_iter=2, random_state=0, initializer=name).fit(X, LABELS)
+        model.save(tmp_path / "model.linnet")
+        assert (b"initializer" in (tmp_path / "model.linnet").read_bytes()) is (name == "he_normal")
+        again = linnet.load(tmp_path / "model.linnet")
+        assert isinstance(again, MLPClassifier)
+        assert again.initializer == name
+        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.filterwarnings("ignore:Maximum iterations")

@@ -164,7 +164,8 @@ class NetworkEstimator(NetworkParameters):
         sample_weight : array of shape (rows,), default=None
             Row weights: a row of weight w counts as w rows.
         every : {"epoch", "step"}, default="epoch"
-            With "step", each step has a record, too. The training is the same to the last bit, in about twice the time.
+            With "step", each step has a record, too. The training is the same to the last bit, at the cost of a second
+            gradient and some microseconds per step.
         **options
             The other arguments of `fit`, by name.
 
@@ -519,6 +520,8 @@ class NetworkEstimator(NetworkParameters):
         if "history_" in state:
             history = state["history_"].items()
             state["history_"] = {name: numbers for name, numbers in history if name != "seconds"}
+        if state.get("initializer") == NetworkParameters.initializer:  # files have the bytes they had without it
+            del state["initializer"]
         return state
 
     def _check_file(self) -> None:
