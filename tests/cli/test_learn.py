@@ -56,7 +56,7 @@ def test_notebooks(tmp_path: Path) -> None:
     learn(tmp_path, "start", "newton", "--notebook")
     notebook = json.loads((tmp_path / "newton.ipynb").read_text())
     assert notebook["cells"][0]["cell_type"] == "markdown"
-    assert notebook["cells"][-1]["source"][-1] == "!linnet learn check newton.ipynb"
+    assert notebook["cells"][-1]["source"][-1].endswith("-m linnet learn check newton.ipynb")
     assert "code cell" in learn(tmp_path, "check", "newton", code=1).out
 
 
@@ -142,6 +142,44 @@ def test_a_teacher_checks_a_folder_of_submissions(submissions: Path) -> None:
     assert len(pages) == 8
     assert all("<script>alert" not in page for page in pages.values())
     assert any("nothing is ever learned" in page and "the program" in page for page in pages.values())
+
+
+def test_names_of_files_as_platforms_change_them(tmp_path: Path) -> None:
+    folder, solution = tmp_path / "submissions", find("softmax").solution
+    for name in (
+        "ada/softmax (1).py", "bob/final_Softmax.PY", "cy/week 1/softmax-2.py", "dan/softmax copy.py",
+        "lovelace_12345_softmax.py", "eve/homework.py", "eve/.softmax.py", "fay/softmax.txt", "gus/softmax.py",
+        "gus/old/softmax.py",
+    ):  # fmt: skip
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(solution)
+    secret = tmp_path / "secret.py"
+    secret.write_text("password = 'hunter2'")
+    (folder / "hal").mkdir()
+    (folder / "hal" / "softmax.py").symlink_to(secret)
+    said = learn(tmp_path, "report", folder, "-o", "pages", "--csv", "grades.csv", "--seconds", 30).out
+    with (tmp_path / "grades.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    students = ["ada", "bob", "cy", "dan", "gus", "gus", "lovelace_12345"]
+    assert sorted(row["student"] for row in rows) == students
+    assert all(row["right"] == row["parts"] == "6" for row in rows)
+    assert sum("more than once" in row["notes"] for row in rows) == 1
+    assert "not graded: eve/homework.py: no assignment has this name" in said
+    assert "not graded: hal/softmax.py: it is a link, not a file" in said
+    assert not any("hunter2" in page.read_text() for page in (tmp_path / "pages").glob("*.html"))
+
+
+def test_submissions_in_one_folder_do_not_see_each_other(tmp_path: Path) -> None:
+    folder = tmp_path / "submissions"
+    folder.mkdir()
+    (folder / "ada_softmax.py").write_text(find("softmax").solution)
+    (folder / "bob_softmax.py").write_text("from ada_softmax import softmax, loss, predict\n")
+    learn(tmp_path, "report", folder, "--csv", "grades.csv")
+    with (tmp_path / "grades.csv").open(newline="") as file:
+        problems = {row["student"]: row["first problem"] for row in csv.DictReader(file)}
+    assert problems["ada"] == ""
+    assert "No module named 'ada_softmax'" in problems["bob"]
 
 
 def test_every_assignment_is_listed(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Decision regions: the picture shows what the model predicts at each place."""
 
+from typing import Any
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -40,12 +42,12 @@ def test_regions_are_what_the_model_predicts_with_other_columns_at_their_medians
 
 @pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
 def test_frames_have_columns_by_name_and_categories_at_their_most_frequent(make) -> None:  # type: ignore[no-untyped-def]
-    seen = []
+    seen: list[Any] = []
 
     class Model(LogisticRegression):
-        def predict(self, X: object) -> object:
+        def predict(self, X: Any, *, offset: Any = None) -> Any:
             seen.append(X)
-            return super().predict(X)
+            return super().predict(X, offset=offset)
 
     frame = make(FRAME)
     model = Model().fit(frame, Y)

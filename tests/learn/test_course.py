@@ -16,6 +16,7 @@ import linnet.plain
 from linnet.learn import Report, Status, assignments, check, data, find, runner, sandbox
 from linnet.learn.assignment import Assignment, Mistake
 from linnet.learn.judge import judge
+from linnet.learn.notebook import from_notebook, to_notebook
 from linnet.learn.program import Source, Submitted, still_blank
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +98,17 @@ def test_an_assignment_has_hints_and_a_page(name: str) -> None:
     assert len(assignment.mistakes) >= 3
     assert (ROOT / "docs" / "guide" / f"{assignment.page}.md").exists()
     assert assignment.page in (ROOT / "docs" / "guide" / f"{assignment.page}.md").name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_the_same_program(name: str) -> None:
+    assignment = find(name)
+    for text in (assignment.template, assignment.solution):
+        notebook = to_notebook(text, "x.ipynb")
+        back = ast.parse(from_notebook(notebook, "x.ipynb").text)
+        assert ast.dump(ast.Module(ast.parse(text).body[1:], [])) == ast.dump(back)
+    code = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
+    assert len(code) > len(assignment.write) > 0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -280,11 +280,30 @@ def test_notebooks_are_checked_and_lines_counted_in_their_cells(tmp_path: Path) 
         check(path)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_files_as_editors_of_any_system_save_them(encoding: str, newline: str, tmp_path: Path) -> None:
+    path = tmp_path / "softmax.py"
+    path.write_bytes(find("softmax").solution.replace("\n", newline).encode(encoding))
+    assert check(path).passed
+    path.write_bytes(
+        find("softmax").solution.replace("return e /", "return é /").replace("\n", newline).encode(encoding)
+    )
+    assert first(check(path)) == "NameError: name 'é' is not defined\nline 29: return é / e.sum(axis=-1, keepdims=True)"
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "softmax.py"
+    path.write_text("\n")
+    assert first(check(path)) == "the file is empty"
+    assert check(path).right == 0
+
+
 def test_files_that_are_no_programs(tmp_path: Path) -> None:
     path = tmp_path / "softmax.py"
     with pytest.raises(ConfigError, match="linnet learn start softmax"):
         check(path)
-    path.write_bytes(b"\xff\xfe")
+    path.write_bytes("é".encode("latin-1"))
     with pytest.raises(FormatError, match="UTF-8"):
         check(path)
     path.write_bytes(b"#" * (2 << 20))

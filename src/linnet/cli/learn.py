@@ -1,5 +1,6 @@
 """`linnet learn`: the course of assignments."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,7 +113,9 @@ def check(
     from linnet.learn.progress import note, progress_in
 
     path = _program(program)
-    report = run(path, assignment, seconds=seconds)
+    console = terminal.console()
+    with console.status("running your program") if terminal.is_terminal() else nullcontext():
+        report = run(path, assignment, seconds=seconds)
     before = progress_in(path.parent).get(report.assignment.name)
     note(
         path.parent,
@@ -122,7 +125,7 @@ def check(
         checks=(before.checks if before else 0) + 1,
         digest=digest(report.program),
     )
-    _print_report(terminal.console(), path, report)
+    _print_report(console, path, report)
     if not report.passed:
         raise typer.Exit(1)
 
@@ -192,6 +195,7 @@ def report(
     folder: Annotated[Path, typer.Argument(help="A folder with a folder per student, or files STUDENT_ASSIGNMENT.py.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder for a page per student.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="A table for a gradebook.")] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="Limit of processor time of each program.")] = 60.0,
 ) -> None:
     """For teachers: check a folder of submissions.
 
@@ -203,10 +207,16 @@ def report(
     from linnet.learn.grading import grade, submissions_in, write_csv, write_pages
 
     console = terminal.console()
-    found = submissions_in(folder)
+    found, others = submissions_in(folder)
     with bar(True, "checking") as step:
-        grades = grade(found, step)
+        grades = grade(found, step, seconds)
     _print_grades(console, grades)
+    for text in others:
+        _print_row(console, "not graded: ", text, "bold yellow")
+    open_to = {"network", "files", "processes"}.difference(*(one.confined for rows in grades.values() for one in rows))
+    if open_to and any(one.lines for rows in grades.values() for one in rows):
+        reach = ", ".join(sorted(open_to))
+        _print_row(console, "note: ", f"on this system these programs could reach your {reach}", "bold yellow")
     if csv is not None:
         write_csv(csv, grades)
         console.print(terminal.line(f"saved {csv}"))
@@ -293,6 +303,6 @@ def _print_grades(console: "Console", grades: "dict[str, list[Grade]]") -> None:
     table.add_column("first problem", overflow="fold")
     for student, rows in grades.items():
         for row in rows:
-            cells = (student, row.assignment, f"{row.right}/{row.parts}", " ".join([row.problem, *row.notes]))
+            cells = (student, row.assignment, f"{row.right}/{row.parts}", row.remarks)
             table.add_row(*map(terminal.line, cells))
     console.print(table)

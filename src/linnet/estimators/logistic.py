@@ -193,6 +193,54 @@ class LogisticRegression(Classifier, LinearModel):
         """
         return self._fit(X, y, sample_weight, offset)
 
+    @classmethod
+    def with_weights(
+        cls, coef: ArrayLike, intercept: ArrayLike = 0.0, classes: ArrayLike | None = None, **parameters: Any
+    ) -> Self:
+        """Return a model that predicts with given weights, without a fit.
+
+        Parameters
+        ----------
+        coef : array of shape (columns,), (1, columns) or (classes, columns)
+            The weights: those of the second class for two classes, else those of each class.
+        intercept : float or array of shape (1,) or (classes,), default=0.0
+            The intercepts; a single number is the intercept of all classes.
+        classes : array of shape (classes,), default=None
+            The classes, in order; by default 0, 1, 2, ...
+        **parameters
+            Parameters of the model, by name.
+
+        Returns
+        -------
+        LogisticRegression
+            The model, as if it had been fitted.
+
+        >>> from linnet import LogisticRegression
+        >>> model = LogisticRegression.with_weights([[1, -1 / 3], [-1 / 2, -1 / 2], [0, 1]])
+        >>> model.predict([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+        array([0, 1, 2])
+        """
+        weights = np.array(coef, np.float64, ndmin=2)
+        count = max(2, len(weights))
+        biases = np.array(intercept, np.float64, ndmin=1)
+        if weights.ndim != 2 or 0 in weights.shape or len(weights) == 2 or biases.shape not in ((1,), (len(weights),)):
+            raise DataError(
+                "coef must have the shape (columns,) for two classes or (classes, columns) for three or more, and "
+                f"intercept one number per row of coef, got the shapes {weights.shape} and {biases.shape}"
+            )
+        if not (np.isfinite(weights).all() and np.isfinite(biases).all()):
+            raise DataError("coef and intercept must be finite numbers")
+        known = np.arange(count) if classes is None else np.asarray(classes)
+        if known.shape != (count,) or (np.unique(known) != known).any():
+            raise DataError(f"classes must be {count} different ones in ascending order, got {known.tolist()}")
+        model = cls(**parameters)
+        model._check_params()
+        model._learn(np.zeros((count, weights.shape[1])), known)
+        model.coef_, model.intercept_ = weights, np.broadcast_to(biases, len(weights)).copy()
+        model.n_iter_ = np.zeros(1, np.int32)
+        model._keep_params()
+        return model
+
     def _take(self, weights: Floats, biases: Floats, y: object) -> None:
         if len(self.classes_) > 2 and self._fixed() is None:  # of all equivalent solutions, that with mean 0
             unpenalised = (self._settings.penalty_factors(self._encoder) == 0) | (self._penalty()[0] == 0)

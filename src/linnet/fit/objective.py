@@ -167,6 +167,15 @@ class _IdleObjectives(threading.local):
 _idle = _IdleObjectives()
 
 
+def hidden(network: Network, theta: Theta, columns: Columns) -> list[Array]:
+    """Return the output of each hidden layer, rows x units, without dropout."""
+    features = []
+    for count in range(1, len(network.layers)):
+        below = network.below(count)
+        features.append(NetworkObjective(below, theta.dtype, rows=len(columns)).predict(theta[: below.size], columns))
+    return features
+
+
 def predict(
     network: Network,
     thetas: Sequence[Theta],

@@ -1,5 +1,6 @@
 """Check a file of a student's."""
 
+import codecs
 import hashlib
 from pathlib import Path
 
@@ -18,11 +19,13 @@ def read_program(path: Path) -> Submitted:
     """Return the program in a file or notebook."""
     if path.stat().st_size > _MAX_BYTES:
         raise FormatError(f"{path} has more than a megabyte, which no program of this course has")
+    content = path.read_bytes()
+    encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
-        content = path.read_text(encoding="utf-8")
+        text = content.decode(encoding).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path} is no program: it is not text in UTF-8") from error
-    return from_notebook(content, path.name) if path.suffix == ".ipynb" else Submitted(content)
+        raise FormatError(f"{path} is no program: it is not text in UTF-8, as which an editor can save it") from error
+    return from_notebook(text, path.name) if path.suffix.lower() == ".ipynb" else Submitted(text)
 
 
 def digest(program: Submitted) -> str:
@@ -30,7 +33,9 @@ def digest(program: Submitted) -> str:
     return hashlib.sha256(program.text.encode()).hexdigest()[:16]
 
 
-def check(path: str | Path, assignment: Assignment | str | None = None, *, seconds: float = 60.0) -> Report:
+def check(
+    path: str | Path, assignment: Assignment | str | None = None, *, seconds: float = 60.0, alone: bool = False
+) -> Report:
     """Run a student's program in a process of its own and compare it part by part with the plain one.
 
     Parameters
@@ -41,6 +46,8 @@ def check(path: str | Path, assignment: Assignment | str | None = None, *, secon
         Which one it is; by default the one that the file is named after.
     seconds
         Limit of processor time.
+    alone
+        Whether other files of its folder are out of its reach, such as submissions of others.
 
     Returns
     -------
@@ -57,5 +64,5 @@ def check(path: str | Path, assignment: Assignment | str | None = None, *, secon
         source = Source.of(program.text)
     except (SyntaxError, ValueError):  # the process that runs it reports where
         source = Source.of("")
-    outcome = sandbox.run(assignment.name, program.text, path.name, path.parent, seconds=seconds)
+    outcome = sandbox.run(assignment.name, program.text, path.name, None if alone else path.parent, seconds=seconds)
     return judge(assignment, program, source, outcome)

@@ -4,9 +4,11 @@ import ast
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -18,11 +20,15 @@ from linnet.learn.course import assignments
 from linnet.learn.program import Source
 
 _ENDS = (".py", ".ipynb")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # cells that a spreadsheet would run
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # cells that a spreadsheet would run
 _STYLE = """:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:auto}
+body{padding:0 1rem 2rem}h1,td{overflow-wrap:anywhere}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .8rem .3rem 0;vertical-align:top;
 border-bottom:1px solid #8884}td.number,th.number{text-align:right;white-space:nowrap}pre{overflow-x:auto;padding:.8rem;
-border:1px solid #8884}.right{color:light-dark(#116329,#56d364)}.wrong,.to-write{color:light-dark(#a40e26,#ff7b72)}"""
+border:1px solid #8884}.right{color:light-dark(#116329,#56d364)}.wrong,.to-write{color:light-dark(#a40e26,#ff7b72)}
+.not-checked-yet{color:light-dark(#59636e,#9198a1)}summary{padding:.6rem 0}
+@media(max-width:40em){thead{display:none}tr{display:block;padding:.6rem 0;border-bottom:1px solid #8884}
+td,td.number{display:inline;padding:0 .6rem 0 0;border:0;text-align:left}td:last-child{display:block}}"""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Submission:
     student: str
     assignment: Assignment
     path: Path
+    alone: bool = False  # in a folder with submissions of others
 
 
 @dataclass(frozen=True)
@@ -54,53 +61,80 @@ class Grade:
     notes: Sequence[str]
     lines: Sequence[Line]
     text: str
+    confined: Sequence[str] = ()
+
+    @property
+    def remarks(self) -> str:
+        """The first problem and the notes in one line."""
+        return "; ".join(filter(None, [self.problem, *self.notes]))
 
 
-def submissions_in(folder: Path) -> list[Submission]:
-    """Find the programs in a folder, by student and in the order of the course.
+def submissions_in(folder: Path) -> tuple[list[Submission], list[str]]:
+    """Find the programs in a folder, by student and in the order of the course; and files that are none, with reasons.
 
     A folder per student, of whatever name, holds files named after their assignments, also in folders of its own; or
-    files are called STUDENT_ASSIGNMENT.py.
+    files are called STUDENT_ASSIGNMENT.py. What platforms and browsers add to names does not matter: "softmax (1).py".
     """
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {folder}")
-    found = []
-    paths = [path for path in folder.rglob("*") if path.suffix in _ENDS and path.is_file() and path.name[0] != "."]
-    for path in sorted(paths):
-        for assignment in assignments():
-            stem = assignment.file.removesuffix(".py")
-            below = path.relative_to(folder)
-            if path.stem == stem and len(below.parts) > 1:
-                found.append(Submission(below.parts[0], assignment, path))
-            elif path.stem.endswith(f"_{stem}") and len(below.parts) == 1:
-                longer = [one for one in assignments() if path.stem.endswith(f"_{one.file.removesuffix('.py')}")]
-                if max(longer, key=lambda one: len(one.name)) is assignment:
-                    found.append(Submission(path.stem.removesuffix(f"_{stem}"), assignment, path))
+    found, others = [], []
+    for path in sorted(folder.rglob("*")):
+        below = path.relative_to(folder)
+        if path.suffix.lower() not in _ENDS or path.name.startswith(".") or (path.is_dir() and not path.is_symlink()):
+            continue
+        if path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
+            others.append(f"{below}: it is a link, not a file")
+        elif (submission := _submission(path, below)) is None:
+            others.append(f"{below}: no assignment has this name")
+        else:
+            found.append(submission)
     if not found:
         raise ConfigError(
             f"no submissions in {folder}: it must have a folder per student with files such as softmax.py, or files "
             "such as ada_softmax.py"
         )
     order = [one.name for one in assignments()]
-    return sorted(found, key=lambda one: (one.student, order.index(one.assignment.name)))
+    return sorted(found, key=lambda one: (one.student, order.index(one.assignment.name))), others
 
 
-def grade(submissions: Sequence[Submission], progress: Callable[[float], None]) -> dict[str, list[Grade]]:
+def _submission(path: Path, below: Path) -> Submission | None:
+    """Whose program it is, and of which assignment, or None if its name does not say."""
+    stem = re.sub(r"[\W_]*(copy|\d+)?[\W_]*$", "", path.stem, flags=re.ASCII | re.IGNORECASE)
+    name = re.sub(r"[^a-z0-9]", "_", stem.lower())
+    alone = len(below.parts) == 1
+    fitting = [one for one in assignments() if f"_{name}".endswith(f"_{_stem(one)}")]
+    if not fitting:
+        return None
+    assignment = max(fitting, key=lambda one: len(one.name))
+    student = stem[: -len(_stem(assignment))].rstrip("_- ") if alone else below.parts[0]
+    return Submission(student, assignment, path, alone) if student else None
+
+
+def _stem(assignment: Assignment) -> str:
+    return assignment.file.removesuffix(".py")
+
+
+def grade(
+    submissions: Sequence[Submission], progress: Callable[[float], None], seconds: float = 60.0
+) -> dict[str, list[Grade]]:
     """Check all submissions, as many at a time as there are cores. Return the grades by student."""
     grades: dict[str, list[Grade]] = {one.student: [] for one in submissions}
+    checked = partial(_checked, seconds=seconds)
     known: dict[str, str] = {}  # who handed in a program first
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for number, (one, result) in enumerate(zip(submissions, pool.map(_checked, submissions), strict=True), 1):
+        for number, (one, result) in enumerate(zip(submissions, pool.map(checked, submissions), strict=True), 1):
             notes = [*result.notes, *_same(one, result.text, known)]
+            if any(other.assignment == one.assignment.name for other in grades[one.student]):
+                notes.append(f"handed in more than once, here as {one.path.name}")
             grades[one.student].append(Grade(**{**vars(result), "notes": notes}))
             progress(number / len(submissions))
     return grades
 
 
-def _checked(one: Submission) -> Grade:
+def _checked(one: Submission, seconds: float) -> Grade:
     try:
         text = read_program(one.path).text
-        report = check(one.path, one.assignment)
+        report = check(one.path, one.assignment, seconds=seconds, alone=one.alone)
     except (LinnetError, OSError) as error:
         return Grade(one.assignment.name, 0, len(one.assignment.parts), str(error), (), (), "")
     lines = [
@@ -113,8 +147,9 @@ def _checked(one: Submission) -> Grade:
     ]
     first = report.first
     problem = "" if first is None or first.part is None else f"{first.part.of}: "
-    problem += "" if first is None else " ".join(report.explained(first))
-    return Grade(one.assignment.name, report.right, report.parts, problem, report.notes, lines, text)
+    problem += "" if first is None else "; ".join(report.explained(first))
+    name, notes = one.assignment.name, report.notes
+    return Grade(name, report.right, report.parts, problem, notes, lines, text, report.confined)
 
 
 def _same(one: Submission, text: str, known: dict[str, str]) -> list[str]:
@@ -155,7 +190,7 @@ def write_csv(path: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
         for one in results:
             share = f"{one.right / one.parts:.4f}"
             cells = [student, one.assignment, one.right, one.parts, share, one.problem, "; ".join(one.notes)]
-            rows.writerow([f"'{cell}" if str(cell).startswith(_FORMULA) else cell for cell in cells])
+            rows.writerow([f"'{cell}" if str(cell).lstrip().startswith(_FORMULA) else cell for cell in cells])
     write_whole(path, [out.getvalue().encode()])
 
 
@@ -165,12 +200,13 @@ def write_pages(folder: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
     files = {student: f"student-{number}.html" for number, student in enumerate(grades, 1)}
     rows = "".join(
         f'<tr><td><a href="{files[student]}">{escape(student)}</a></td><td>{escape(one.assignment)}</td>'
-        f'<td class="number">{one.right}/{one.parts}</td><td>{escape(" ".join([one.problem, *one.notes]))}</td></tr>'
+        f'<td class="number">{one.right}/{one.parts}</td><td>{escape(one.remarks)}</td></tr>'
         for student, results in grades.items()
         for one in results
     )
     head = '<tr><th>student</th><th>assignment</th><th class="number">right</th><th>first problem</th></tr>'
-    _write_page(folder / "index.html", "Submissions", f"<table>{head}{rows}</table>")
+    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    _write_page(folder / "index.html", "Submissions", table)
     for student, results in grades.items():
         _write_page(folder / files[student], student, "".join(map(_section, results)))
 

@@ -102,6 +102,8 @@ def judge(assignment: Assignment, program: Submitted, source: Source, outcome: O
     verdicts: list[Verdict] = []
     if outcome.failure is not None:
         verdicts.append(_failure(outcome.failure))
+    elif not program.text.strip():
+        verdicts.append(Verdict(None, Status.WRONG, "the file is empty"))
     blanks = still_blank(source)
     for number, part in enumerate(assignment.parts):
         if any(verdict.status is not Status.RIGHT for verdict in verdicts):
@@ -261,8 +263,8 @@ class _Error:
             self.message = f"it imports {found[1]}, which is the solution of this assignment: write it yourself"
         elif note == _TOO_MUCH:
             self.message = "it prints or writes too much: is there a print in a loop that never ends?"
-        elif found := usual_cause(note):
-            self.message += f"\n{found}"
+        elif cause := usual_cause(note):
+            self.message += f"\n{cause}"
 
 
 def _value(part: Part, program: Any, probe: Any) -> Any:

@@ -5,18 +5,17 @@ import json
 from typing import Any
 
 from linnet.errors import FormatError
-from linnet.learn.program import Definition, Submitted
+from linnet.learn.program import Definition, Source, Submitted
 
 
 def to_notebook(text: str, file: str) -> str:
     """Return a notebook with the program's docstring as text, a cell per function, and one that has it checked."""
-    tree = ast.parse(text)
-    lines = text.splitlines()
+    source = Source.of(text)
+    tree = source.tree
     cells = [_cell("markdown", _as_markdown(ast.get_docstring(tree) or "", file))]
     begun: list[str] = []
     for node in tree.body[1:]:
-        assert node.end_lineno is not None
-        content = lines[node.lineno - 1 : node.end_lineno]
+        content = source.lines(node)
         if isinstance(node, Definition | ast.If):
             if begun:
                 cells.append(_cell("code", "\n".join(begun)))
@@ -24,7 +23,9 @@ def to_notebook(text: str, file: str) -> str:
             cells.append(_cell("code", "\n".join(content)))
         else:
             begun += content
-    cells.append(_cell("code", f"# Save the notebook first.\n!linnet learn check {file}"))
+    # by the Python of the notebook, which need not be the one whose commands the shell finds
+    python = "{__import__('sys').executable}"
+    cells.append(_cell("code", f'# Save the notebook first.\n!"{python}" -m linnet learn check {file}'))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     for number, cell in enumerate(cells):
@@ -49,6 +50,7 @@ def from_notebook(content: str, name: str) -> Submitted:
     try:
         cells = json.loads(content)["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        code = ["" if text.startswith("%%") else text for text in code]  # a cell of another language
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{name} is not a Jupyter notebook: save it again in Jupyter") from error
     lines: list[str] = []

@@ -17,6 +17,7 @@ from linnet.estimators.class_labels import class_numbers
 from linnet.estimators.inputs import row_weights
 from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.code_matrix import CodeMatrix
+from linnet.multiclass.binary_problems import BinaryProblems
 from linnet.multiclass.decisions import with_winner
 from linnet.multiclass.learners import Learners, TrainingSet, train
 from linnet.registry import need
@@ -145,6 +146,37 @@ class Reduction(Classifier):
         """The number of classes."""
         check_fitted(self)
         return len(self.classes_)
+
+    def binary_problems(self, y: Targets) -> BinaryProblems:
+        """Return which rows each binary problem uses, and as which class; print the result for a table.
+
+        Parameters
+        ----------
+        y : array of shape (rows,), or (rows, labels) if the model was fitted to several labels per row
+            The classes of some rows, such as those of the fit.
+
+        Returns
+        -------
+        BinaryProblems
+            The sign of each row in each problem.
+        """
+        check_fitted(self)
+        return BinaryProblems(np.asarray(y), tuple(self._problem_names()), self._signs(y))
+
+    def _signs(self, y: Targets) -> NDArray[np.int8]:
+        found, labels = class_numbers(y, len(np.asarray(y)), fewest=1, quiet=True)
+        places = {label: place for place, label in enumerate(self.classes_.tolist())}
+        if unknown := [label for label in found.tolist() if label not in places]:
+            raise DataError(f"y has the class {unknown[0]!r}, but the model has {self.classes_.tolist()}")
+        return self._codes_by_class()[np.array([places[label] for label in found.tolist()], np.intp)[labels]]
+
+    @abstractmethod
+    def _codes_by_class(self) -> NDArray[np.int8]:
+        """The code matrix, classes x problems."""
+
+    def _problem_names(self) -> list[str]:
+        """What each binary problem is called in a table."""
+        return [str(number) for number in range(1, self.learners_.count + 1)]
 
     def _read(self, X: Any) -> Any:
         check_fitted(self)

@@ -84,6 +84,9 @@ class LabelTreeClassifier(Reduction):
         position = np.argsort(leaves).astype(np.int32)  # rows of neighbouring leaves become neighbours
         return CodeMatrix.from_dense(trees.node_codes(self.children_, count)[leaves], position[labels])
 
+    def _codes_by_class(self) -> NDArray[np.int8]:
+        return trees.node_codes(self.children_, len(self.classes_))
+
     def _tree(self, data: TrainingSet, labels: NDArray[np.int32]) -> trees.Tree:
         count = len(self.classes_)
         if not isinstance(self.tree, str):

@@ -9,6 +9,7 @@ import scipy
 from numpy.typing import NDArray
 
 from linnet._native import core
+from linnet._sklearn import check_fitted
 from linnet.arrays import Table
 from linnet.evaluate.inputs import Floats
 from linnet.fit.solvers.code_matrix import CodeMatrix
@@ -91,6 +92,20 @@ class OneVsOneClassifier(Reduction):
 
     def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
         return CodeMatrix.from_pairs(*self._pairs, len(self.classes_), labels)
+
+    @property
+    def pairs_(self) -> list[tuple[Any, Any]]:
+        """The two classes of each classifier in `estimators_`; the second one is positive."""
+        check_fitted(self)
+        first, second = self._pairs
+        return list(zip(self.classes_[first].tolist(), self.classes_[second].tolist(), strict=True))
+
+    def _codes_by_class(self) -> NDArray[np.int8]:
+        first, second = self._pairs
+        return np.asarray(self._pair_signs(first, second).toarray().T, np.int8)
+
+    def _problem_names(self) -> list[str]:
+        return [f"{first} or {second}" for first, second in self.pairs_]
 
     @property
     def _pairs(self) -> tuple[Indices, Indices]:

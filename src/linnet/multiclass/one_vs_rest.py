@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linnet.arrays import Table
+from linnet.arrays import Table, Targets
 from linnet.checks import check_name, check_random
 from linnet.data.row_keys import row_draws
 from linnet.data.sparse import as_dense
@@ -117,13 +117,24 @@ class OneVsRestClassifier(Reduction):
         return labels.ravel().astype(np.int32)
 
     def _code_matrix(self, data: TrainingSet, labels: NDArray[np.int32]) -> CodeMatrix:
-        if self.label_table_:
-            codes = 2 * self.__dict__.pop("_label_rows") - 1
-        else:
-            codes = 2 * np.eye(len(self.classes_), dtype=np.int8) - 1
-            if len(codes) <= 2:
-                codes = codes[:, 1:]
+        codes = 2 * self.__dict__.pop("_label_rows") - 1 if self.label_table_ else self._codes_by_class()
         return CodeMatrix.from_dense(np.ascontiguousarray(codes, np.int8), labels)
+
+    def _codes_by_class(self) -> NDArray[np.int8]:
+        codes = 2 * np.eye(len(self.classes_), dtype=np.int8) - 1
+        return codes[:, 1:] if len(codes) <= 2 and not self.label_table_ else codes
+
+    def _signs(self, y: Targets) -> NDArray[np.int8]:
+        if not self.label_table_:
+            return super()._signs(y)
+        table = np.asarray(as_dense(y))
+        if table.ndim != 2 or table.shape[1] != len(self.classes_) or not np.isin(table, (0, 1)).all():
+            raise DataError(f"y must have {len(self.classes_)} columns of zeros and ones, one per label")
+        return np.asarray(2 * table.astype(np.int8) - 1)
+
+    def _problem_names(self) -> list[str]:
+        names = [str(label) for label in self.classes_.tolist()]
+        return names[1:] if len(names) == 2 and not self.label_table_ else names
 
     def predict(self, X: Table) -> NDArray[Any]:
         """Return the predicted class of each row, or its predicted labels.

@@ -110,6 +110,9 @@ class OutputCodeClassifier(Reduction):
         self.row_distance_ = matrices.row_distance(self.code_book_)
         return CodeMatrix.from_dense(self.code_book_, labels)
 
+    def _codes_by_class(self) -> NDArray[np.int8]:
+        return self.code_book_
+
     def _codes(self, classes: int) -> NDArray[np.int8]:
         columns = int(min(check_number(self.code_size, "code_size", above=0) * classes, _MAX_COLUMNS + 1))
         if columns > _MAX_COLUMNS:

@@ -80,8 +80,8 @@ def gradient_check(
 
     Parameters
     ----------
-    model : MLPClassifier or MLPRegressor
-        The fitted model.
+    model : MLPClassifier, MLPRegressor or Sequential
+        The fitted model, or a compiled one.
     X : array, sparse matrix or data frame of shape (rows, columns)
         The rows of the objective.
     y : array of shape (rows,) or (rows, outputs)
@@ -103,7 +103,9 @@ def gradient_check(
         The largest relative difference of each block.
     """
     if not hasattr(model, "objective"):
-        raise ConfigError(f"gradient_check needs an MLPClassifier or MLPRegressor, got {type(model).__name__}")
+        raise ConfigError(
+            f"gradient_check needs an MLPClassifier, MLPRegressor or Sequential, got {type(model).__name__}"
+        )
     if "most" in options:
         max_per_block = options.pop("most")
         warn("the parameter most of gradient_check is now called max_per_block", DeprecationWarning)
@@ -114,6 +116,9 @@ def gradient_check(
     checks, start = [], 0
     for number, (inputs, outputs) in enumerate(network.shapes, 1):
         for kind, size in (("weights", inputs * outputs), ("biases", outputs)):
+            if kind == "biases" and not network.layers[number - 1].bias:  # held at 0
+                start += size
+                continue
             indices = start + np.unique(np.linspace(0, size - 1, min(max_per_block, size)).round().astype(int))
             scale = max(float(np.abs(gradient[start : start + size]).max()), 1e-2 * largest, 1e-300)
             error = max(abs(_central_difference(problem, theta, j, step) - gradient[j]) for j in indices)

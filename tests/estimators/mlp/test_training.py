@@ -73,7 +73,7 @@ def test_numbers_that_scikit_learn_takes() -> None:
     with pytest.raises(ConfigError, match="huber_delta must be above 0"):
         MLPRegressor("huber", huber_delta=0).fit(XR, YR)
     with pytest.raises(ConfigError, match=r"eval_set takes one pair \(X, y\), got a list of 2"):
-        MLPRegressor().fit(XR, YR, eval_set=[(XR, YR), (XR, YR)])
+        MLPRegressor().fit(XR, YR, eval_set=[(XR, YR), (XR, YR)])  # type: ignore[arg-type]
     for solver in (SGD(0.1), "lbfgs"):
         with pytest.raises(ConfigError, match="clip_norm"):
             MLPRegressor(solver=solver, clip_norm=1.0).fit(XR, YR)
@@ -269,7 +269,7 @@ def test_classes_given_to_partial_fit_are_not_for_ever() -> None:
 def test_a_metric_with_arguments_filled_in_keeps_its_name_and_direction() -> None:
     high = functools.partial(mean_pinball_loss, alpha=0.9)
     model = MLPRegressor(early_stopping=True, max_iter=40, random_state=0)
-    model.fit(XR, YR, eval_set=(XR, YR, None), eval_metric=functools.partial(high))
+    model.fit(XR, YR, eval_set=(XR, YR, None), eval_metric=functools.partial(high))  # type: ignore[arg-type]
     losses = model.history_["val_mean_pinball_loss"]
     assert model.best_validation_score_ == min(losses) < max(losses)
 

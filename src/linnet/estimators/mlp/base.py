@@ -71,6 +71,7 @@ class NetworkEstimator(Estimator):
     verbose: int | bool
     checkpoint: str | os.PathLike[str] | Checkpoint | None
     threads: int | None
+    initializer: str | Sequence[str] = "glorot_uniform"  # also of models in files that are older than it
 
     # ---- what a fit leaves ----
 
@@ -198,7 +199,8 @@ class NetworkEstimator(Estimator):
         sample_weight : array of shape (rows,), default=None
             Row weights: a row of weight w counts as w rows.
         every : {"epoch", "step"}, default="epoch"
-            With "step", each step has a record, too. The training is the same to the last bit, in about twice the time.
+            With "step", each step has a record, too. The training is the same to the last bit, at the cost of a second
+            gradient and some microseconds per step.
         **options
             The other arguments of `fit`, by name.
 
@@ -547,6 +549,8 @@ class NetworkEstimator(Estimator):
         if "history_" in state:
             history = state["history_"].items()
             state["history_"] = {name: numbers for name, numbers in history if name != "seconds"}
+        if state.get("initializer") == NetworkEstimator.initializer:  # files have the bytes they had without it
+            del state["initializer"]
         return state
 
     def _check_file(self) -> None:

@@ -287,6 +287,9 @@ class MLPClassifier(PresetEstimator, NetworkClassifier):
         Where the defaults and the training procedure come from: see above.
     threads : int or None, default=None
         The largest number of threads; None uses as many as pay off.
+    initializer : str, or a sequence of one per layer, default="glorot_uniform"
+        How the weights start: "uniform" (within ±1/sqrt(inputs)), "glorot_uniform", "glorot_normal", "he_uniform",
+        "he_normal", or "zeros", with which hidden units stay equal. Biases start at 0.
 
     Attributes
     ----------
@@ -341,6 +344,7 @@ class MLPClassifier(PresetEstimator, NetworkClassifier):
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         preset: str | Sequence[str] | None = None,
         threads: int | None = None,
+        initializer: str | Sequence[str] = "glorot_uniform",
     ) -> None:
         self._keep(locals())
 

@@ -27,7 +27,7 @@ from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau
 from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Training
 from linnet.fit.objective import NetworkObjective
 from linnet.heads import Floats
-from linnet.model.initialise import initial_theta
+from linnet.model.initialise import initial_theta, warn_if_hidden_zero
 from linnet.model.network import Network, Theta
 
 _MAX_ESTIMATION_ROUNDS = 50  # in each, the network and then its head's parameter are fitted
@@ -229,7 +229,9 @@ def _begin(problem: Problem, rows: Rows, dtype: str) -> tuple[Network, Theta]:
     start = problem.start
     network = problem.settings.network(as_columns(rows.x).count, problem.outputs, problem.head, rows.weight_sum)
     if start.theta is None:
-        return network, initial_theta(network, problem.seed, dtype, ["glorot_uniform"] * len(network.layers))
+        theta = initial_theta(network, problem.seed, dtype, problem.settings.initialisers(len(network.layers)))
+        warn_if_hidden_zero(network, theta)
+        return network, theta
     if network.shapes != start.shapes:
         raise ConfigError("hidden_layer_sizes must not change when training continues: fit a new model")
     return network, start.theta.astype(dtype)

@@ -11,7 +11,7 @@ from linnet.data.table import Array
 from linnet.data.tabular_encoder import TabularEncoder
 from linnet.errors import ConfigError
 from linnet.estimators.inputs import as_offset
-from linnet.fit.objective import NetworkObjective, predict
+from linnet.fit.objective import NetworkObjective, hidden, predict
 from linnet.heads import Head, losses_with
 from linnet.model.network import Block, Network, Theta
 
@@ -79,12 +79,7 @@ class Predictor:
 
     def hidden(self, columns: Columns) -> list[Array]:
         """Return the output of each hidden layer of the first network, rows x units."""
-        features = []
-        for count in range(1, len(self.network.layers)):
-            below = self.network.below(count)
-            objective = NetworkObjective(below, self.theta.dtype, rows=len(columns))
-            features.append(objective.predict(self.theta[: below.size], columns))
-        return features
+        return hidden(self.network, self.theta, columns)
 
     def graph(self, inputs: "Inputs") -> tuple["Tensor", "Tensor"]:
         """Add the network to an ONNX graph; return z and the mean."""

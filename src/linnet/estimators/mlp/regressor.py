@@ -350,6 +350,9 @@ class MLPRegressor(PresetEstimator, NetworkRegressor):
         Where the defaults and the training procedure come from: see above.
     threads : int or None, default=None
         The largest number of threads; None uses as many as pay off.
+    initializer : str, or a sequence of one per layer, default="glorot_uniform"
+        How the weights start: "uniform" (within ±1/sqrt(inputs)), "glorot_uniform", "glorot_normal", "he_uniform",
+        "he_normal", or "zeros", with which hidden units stay equal. Biases start at 0.
 
     Attributes
     ----------
@@ -406,6 +409,7 @@ class MLPRegressor(PresetEstimator, NetworkRegressor):
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
         preset: str | Sequence[str] | None = None,
         threads: int | None = None,
+        initializer: str | Sequence[str] = "glorot_uniform",
     ) -> None:
         self._keep(locals())
 

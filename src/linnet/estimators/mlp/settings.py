@@ -17,6 +17,7 @@ from linnet.fit.loop.optimizers import OPTIMIZERS, SGD, Adam, AdamW, Optimizer
 from linnet.fit.loop.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay, Times
 from linnet.heads import Head, Normal
 from linnet.heads.activations import Activation, as_activation
+from linnet.model.initialise import check_initialiser
 from linnet.model.network import Layer, Network
 
 AUTO = "auto"
@@ -98,6 +99,7 @@ class Settings:
     clip_norm: float | None = None
     checkpoint: Any = None
     threads: int | None = None
+    initializer: str | Sequence[str] = "glorot_uniform"
     open: frozenset[str] = frozenset()
 
     @classmethod
@@ -138,6 +140,19 @@ class Settings:
         if self.threads is not None:
             checked_threads(self.threads)
         check_random(self.random_state)
+        names: Any = self.initializer if isinstance(self.initializer, list | tuple) else [self.initializer]
+        for name in names:
+            check_initialiser(name)
+
+    def initialisers(self, layers: int) -> list[str]:
+        """Return the initialiser of each layer."""
+        if isinstance(self.initializer, str):
+            return [self.initializer] * layers
+        if len(self.initializer) != layers:
+            raise ConfigError(
+                Parameter("initializer"), f" must have one name per layer, which are {layers}, got {self.initializer!r}"
+            )
+        return list(self.initializer)
 
     def check_components(self) -> None:
         """Raise the errors that the network and the optimizer would raise once there are rows."""

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linnet.arrays import ArrayLike, Table, Targets
-from linnet.checks import check_flag, check_number, is_integer
+from linnet.checks import check_flag, check_number, check_random, is_integer
 from linnet.data.columns import as_columns
 from linnet.data.table import Array, as_table, check_fits_float32
 from linnet.data.targets import as_array, as_values
@@ -20,12 +21,13 @@ from linnet.estimators.sequential.stack import Stack
 from linnet.estimators.sequential.summary import summary
 from linnet.evaluate.metrics import MetricLike, as_metrics, several_metrics
 from linnet.export.saved import Saved, check_width
+from linnet.fit.full_batch import FullBatch
 from linnet.fit.loop.optimizers import Optimizer, as_optimizer
 from linnet.fit.loop.progress import Verbose, check_verbose, follow
 from linnet.fit.loop.steps import Slice, Step, wants_steps
 from linnet.fit.loop.stopping import EarlyStopping, ReduceLROnPlateau, choose_one
 from linnet.fit.loop.training import Epoch, OptimizerState, Plan, Training
-from linnet.fit.objective import NetworkObjective, penalty, predict
+from linnet.fit.objective import NetworkObjective, NetworkSums, hidden, penalty, predict
 from linnet.heads import Head
 from linnet.model.initialise import initial_theta
 from linnet.model.network import Network, Theta, need_parameters
@@ -178,8 +180,12 @@ class Sequential(Saved):
         list of arrays
             W and, with `use_bias`, b of each layer, in float32.
         """
+        return self._by_layer(self.theta)
+
+    def _by_layer(self, vector: Array) -> list[Array]:
+        """Return copies of the parts of a vector of all parameters, or of their derivatives."""
         arrays = []
-        for layer, block in zip(self._stack.dense(), self.network.blocks(self.theta), strict=True):
+        for layer, block in zip(self._stack.dense(), self.network.blocks(vector), strict=True):
             arrays.append(block.weights.copy())
             if layer.use_bias:
                 arrays.append(block.biases.copy())
@@ -354,7 +360,8 @@ class Sequential(Saved):
         y : array of shape (rows,) or (rows, outputs)
             The targets.
         every : {"epoch", "step"}, default="epoch"
-            With "step", each step has a record, too. The training is the same to the last bit, in about twice the time.
+            With "step", each step has a record, too. The training is the same to the last bit, at the cost of a second
+            gradient and some microseconds per step.
         **options
             The other arguments of `fit`, by name, except `verbose`.
 
@@ -492,6 +499,105 @@ class Sequential(Saved):
         x = Features(inputs.table(network.inputs, DTYPE), None, 0)
         output = mean(graph, network.head, network_output(graph, x, network, self.theta))
         return {"probabilities" if network.head.has_probabilities else "variable": output}
+
+    def activations(self, x: Table) -> list[Array]:
+        """Return the outputs of the hidden layers, which are the features that the network has learned.
+
+        Parameters
+        ----------
+        x : array or data frame of shape (rows, columns)
+            The rows.
+
+        Returns
+        -------
+        list of arrays of shape (rows, units)
+            The outputs of each Dense layer but the last, in float32 and without dropout.
+        """
+        table = self._table(x)
+        network, theta = self._parameters(table)
+        return hidden(network, theta, as_columns(table))
+
+    def gradients(self, x: Table, y: Targets, sample_weight: ArrayLike | None = None) -> list[Array]:
+        """Return the gradient of the objective on these rows.
+
+        Parameters
+        ----------
+        x : array or data frame of shape (rows, columns)
+            The rows.
+        y : array of shape (rows,) or (rows, outputs)
+            Their targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights.
+
+        Returns
+        -------
+        list of arrays
+            The derivatives with respect to the arrays of `get_weights`, in the same order, in float64: of the loss
+            plus the penalties, without dropout.
+        """
+        problem, theta = self.objective(x, y, sample_weight)
+        gradient = problem.at(theta).gradient
+        assert gradient is not None
+        return self._by_layer(gradient)
+
+    def objective(self, x: Table, y: Targets, sample_weight: ArrayLike | None = None) -> tuple[FullBatch, Array]:
+        """Return the objective that training minimises, on these rows and without dropout, and the parameters.
+
+        Parameters
+        ----------
+        x : array or data frame of shape (rows, columns)
+            The rows.
+        y : array of shape (rows,) or (rows, outputs)
+            Their targets.
+        sample_weight : array of shape (rows,), default=None
+            Row weights, which multiply the loss of each row; the sum is divided by the number of rows.
+
+        Returns
+        -------
+        objective : FullBatch
+            The mean loss plus the penalties, with its gradient, as a function of the parameter vector.
+        theta : array of shape (parameters,)
+            The parameters, in float64.
+        """
+        _, loss = self._compiled()
+        table = self._table(x)
+        network, theta = self._parameters(table)
+        rows = weighted(loss.rows(table, y, self._outputs(), DTYPE), sample_weight).computed_in("float64")
+        factor, network = loss.factor(network.outputs), network.without_dropout()
+        sums = NetworkObjective(network, "float64", rows=len(rows)).sums
+
+        def as_in_keras(theta: Array) -> NetworkSums:
+            total = sums(theta, rows, gradient=True)
+            assert total.gradient is not None
+            return NetworkSums(total.loss * factor, float(len(rows)), total.gradient * factor)
+
+        return FullBatch(network, as_in_keras), theta.astype(np.float64)
+
+    def sample(self, x: Table, random_state: Any = None) -> NDArray[Any]:
+        """Return a target for each row, drawn from the predicted distribution.
+
+        Parameters
+        ----------
+        x : array or data frame of shape (rows, columns)
+            The rows.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of random numbers; None uses NumPy's global one.
+
+        Returns
+        -------
+        array of shape (rows,) or (rows, outputs)
+            Class indices of a softmax, 0 and 1 of a sigmoid, counts of an exponential.
+        """
+        self._compiled()
+        mean = self.predict(x).astype(np.float64)
+        head = self.network.head
+        if not (head.has_probabilities or head.log_link):
+            raise ConfigError(
+                "sample needs a loss that predicts a distribution, such as crossentropy or poisson: this one predicts "
+                "means only, and MLPRegressor also estimates the spread around them"
+            )
+        dispersion = np.full(mean.shape[1], head.parameter if head.estimated_parameters else 1.0)
+        return head.draw(mean, dispersion, check_random(random_state))
 
     # ---- internals ----
 
