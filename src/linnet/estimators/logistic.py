@@ -234,12 +234,15 @@ class LogisticRegression(Classifier, LinearModel):
         if known.shape != (count,) or (np.unique(known) != known).any():
             raise DataError(f"classes must be {count} different ones in ascending order, got {known.tolist()}")
         model = cls(**parameters)
-        model._check_params()
-        model._learn(np.zeros((count, weights.shape[1])), known)
-        model.coef_, model.intercept_ = weights, np.broadcast_to(biases, len(weights)).copy()
-        model.n_iter_ = np.zeros(1, np.int32)
-        model._keep_params()
+        model._take_as_given(weights, np.broadcast_to(biases, len(weights)).copy(), known)
         return model
+
+    def _take_as_given(self, weights: Floats, biases: Floats, classes: Any) -> None:
+        self._check_params()
+        self._learn(np.zeros((len(classes), weights.shape[1])), classes)
+        self.coef_, self.intercept_ = weights, biases
+        self.n_iter_ = np.zeros(1, np.int32)
+        self._keep_params()
 
     def _take(self, weights: Floats, biases: Floats, y: object) -> None:
         if len(self.classes_) > 2 and self._fixed() is None:  # of all equivalent solutions, that with mean 0

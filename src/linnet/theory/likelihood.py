@@ -331,8 +331,10 @@ def exponential_family(head: Head, z: ArrayLike) -> Demonstration:
     points = np.asarray(z, np.float64)
     if points.ndim != 1 or points.size == 0 or not np.isfinite(points).all():
         raise DataError(f"z must be finite numbers, one per point, got shape {points.shape}")
-    if head.family not in ("normal", "bernoulli", "poisson"):
-        raise ConfigError(f"the head must be Normal, Bernoulli or Poisson, got {head.family!r}")
+    if head.coupled or not _is_canonical(head, points[:, None]):
+        raise ConfigError(
+            f"the slope of the loss must be the mean minus the target, as that of Normal, Bernoulli and Poisson: {head!r}"
+        )
 
     def normaliser(at: Floats) -> Floats:
         return np.asarray(head.loss(at[:, None], np.zeros((len(at), 1))))
@@ -347,6 +349,12 @@ def exponential_family(head: Head, z: ArrayLike) -> Demonstration:
     rows = np.column_stack([points, a[2], slope, mean, curvature, variance])
     names = ("z", "A", "A'", "mean", "A''", "variance")
     return Demonstration(names, tuple(tuple(map(float, row)) for row in rows), float(off))
+
+
+def _is_canonical(head: Head, z: Floats) -> bool:
+    """Return whether dloss/dz is the mean minus the target, for targets of 0 and 1."""
+    targets = (np.zeros_like(z), np.ones_like(z))
+    return all(np.allclose(head.slope(z, t), head.mean(z) - t, rtol=1e-12, atol=1e-12) for t in targets)
 
 
 def _table(values: ArrayLike, name: str) -> Floats:
