@@ -17,6 +17,7 @@ APART = {
     "mutants": "deliberate faults that the tests must notice",
 }
 RULES = {
+    "docstrings": "public names document their parameters",
     "extras": "what works without the packages of extras",
     "rooms": "private names stay in their room",
     "tree": "this file",

@@ -141,15 +141,31 @@ class Perceptron(HasCoefficients, Classifier):
         return self
 
     @overload
-    def fit_stream(self, X: object, y: object, *, every: Literal["epoch"] = "epoch") -> Iterator[Epoch]: ...
+    def fit_stream(self, X: Table, y: Targets, *, every: Literal["epoch"] = "epoch") -> Iterator[Epoch]: ...
 
     @overload
-    def fit_stream(self, X: object, y: object, *, every: Literal["step"]) -> Iterator[Step | Epoch]: ...
+    def fit_stream(self, X: Table, y: Targets, *, every: Literal["step"]) -> Iterator[Step | Epoch]: ...
 
-    def fit_stream(self, X: object, y: object, *, every: str = "epoch") -> Iterator[Step | Epoch]:
+    def fit_stream(self, X: Table, y: Targets, *, every: str = "epoch") -> Iterator[Step | Epoch]:
         """Fit, yielding each epoch's record as it comes, and with `every="step"` that of each row, too.
 
         Leaving the loop ends the training; the model keeps what it learned in whole epochs.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, columns)
+            The training table.
+        y : array of shape (rows,)
+            The class of each row.
+        every : {"epoch", "step"}, default="epoch"
+            With "step", each row has a record, too.
+
+        Yields
+        ------
+        Step
+            The row of a step, its loss and gradient, and the parameters before and after it.
+        Epoch
+            The mistakes of an epoch.
         """
         every_step = wants_steps(every)
         made, training = self._prepared(X, y)  # now, so that errors come before the first record

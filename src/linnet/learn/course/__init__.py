@@ -7,13 +7,21 @@ from linnet.learn.assignment import Assignment, Chapter
 from linnet.learn.course import classes, deep, evaluation, glm, graph, linear, networks, optimizers, reductions, theory
 
 COURSE = (
-    Chapter("Linear regression", linear.ASSIGNMENTS),
-    Chapter("Two classes and many", classes.ASSIGNMENTS),
-    Chapter("Counts, likelihoods, one gradient for all", glm.ASSIGNMENTS),
-    Chapter("Networks", (*networks.ASSIGNMENTS, *optimizers.ASSIGNMENTS, *deep.ASSIGNMENTS, *graph.ASSIGNMENTS)),
-    Chapter("Many classes from two", reductions.ASSIGNMENTS),
-    Chapter("Evaluation", evaluation.ASSIGNMENTS),
-    Chapter("Theory", theory.ASSIGNMENTS),
+    Chapter("Linear regression", linear.LINEAR_ASSIGNMENTS),
+    Chapter("Two classes and many", classes.CLASSES_ASSIGNMENTS),
+    Chapter("Counts, likelihoods, one gradient for all", glm.GLM_ASSIGNMENTS),
+    Chapter(
+        "Networks",
+        (
+            *networks.NETWORKS_ASSIGNMENTS,
+            *optimizers.OPTIMIZERS_ASSIGNMENTS,
+            *deep.DEEP_ASSIGNMENTS,
+            *graph.GRAPH_ASSIGNMENTS,
+        ),
+    ),
+    Chapter("Many classes from two", reductions.REDUCTIONS_ASSIGNMENTS),
+    Chapter("Evaluation", evaluation.EVALUATION_ASSIGNMENTS),
+    Chapter("Theory", theory.THEORY_ASSIGNMENTS),
 )
 
 

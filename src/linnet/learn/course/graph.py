@@ -127,4 +127,4 @@ _GRAPH = Assignment(
     page="graph",
 )
 
-ASSIGNMENTS = (_GRAPH,)
+GRAPH_ASSIGNMENTS = (_GRAPH,)

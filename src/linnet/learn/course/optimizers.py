@@ -131,4 +131,4 @@ _OPTIMIZERS = Assignment(
     page="optimizers",
 )
 
-ASSIGNMENTS = (_OPTIMIZERS,)
+OPTIMIZERS_ASSIGNMENTS = (_OPTIMIZERS,)

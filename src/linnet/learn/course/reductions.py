@@ -258,4 +258,4 @@ _CODES = Assignment(
     page="multiclass",
 )
 
-ASSIGNMENTS = (_REST, _ONE, _CODES)
+REDUCTIONS_ASSIGNMENTS = (_REST, _ONE, _CODES)
