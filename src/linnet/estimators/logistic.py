@@ -233,16 +233,14 @@ class LogisticRegression(Classifier, LinearModel):
         known = np.arange(count) if classes is None else np.asarray(classes)
         if known.shape != (count,) or (np.unique(known) != known).any():
             raise DataError(f"classes must be {count} different ones in ascending order, got {known.tolist()}")
-        model = cls(**parameters)
-        model._take_as_given(weights, np.broadcast_to(biases, len(weights)).copy(), known)
-        return model
+        return cls(**parameters)._given(weights, np.broadcast_to(biases, len(weights)).copy(), known)
 
-    def _take_as_given(self, weights: Floats, biases: Floats, classes: Any) -> None:
+    def _given(self, weights: Floats, biases: Floats, classes: NDArray[Any]) -> Self:
         self._check_params()
         self._learn(np.zeros((len(classes), weights.shape[1])), classes)
-        self.coef_, self.intercept_ = weights, biases
-        self.n_iter_ = np.zeros(1, np.int32)
+        self.coef_, self.intercept_, self.n_iter_ = weights, biases, np.zeros(1, np.int32)
         self._keep_params()
+        return self
 
     def _take(self, weights: Floats, biases: Floats, y: object) -> None:
         if len(self.classes_) > 2 and self._fixed() is None:  # of all equivalent solutions, that with mean 0

@@ -111,6 +111,6 @@ def test_initialisers_of_networks_of_scikit_learns_kind() -> None:
     with pytest.warns(UserWarning, match="hidden layer 1 are zero"):
         MLPClassifier(**settings, initializer="zeros").fit(X, LABELS)
     wrong: Any
-    for wrong, message in (("he", "unknown initialiser 'he'"), (3, "unknown"), (["uniform"], "one name per layer")):
+    for wrong, message in (("he", "unknown initializer 'he'"), (3, "unknown"), (["uniform"], "one name per layer")):
         with pytest.raises(ConfigError, match=message):
             MLPClassifier(**settings, initializer=wrong).fit(X, LABELS)

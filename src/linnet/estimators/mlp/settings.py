@@ -17,7 +17,7 @@ from linnet.fit.loop.optimizers import OPTIMIZERS, SGD, Adam, AdamW, Optimizer
 from linnet.fit.loop.schedules import Constant, Cosine, ExponentialDecay, InverseScaling, Schedule, StepDecay, Times
 from linnet.heads import Head, Normal
 from linnet.heads.activations import Activation, as_activation
-from linnet.model.initialise import check_initialiser
+from linnet.model.initialise import INITIALISERS
 from linnet.model.network import Layer, Network
 
 AUTO = "auto"
@@ -142,7 +142,8 @@ class Settings:
         check_random(self.random_state)
         names: Any = self.initializer if isinstance(self.initializer, list | tuple) else [self.initializer]
         for name in names:
-            check_initialiser(name)
+            if not isinstance(name, str) or name not in INITIALISERS:
+                raise unknown_name("initializer", name, INITIALISERS)
 
     def initialisers(self, layers: int) -> list[str]:
         """Return the initialiser of each layer."""
