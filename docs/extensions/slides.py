@@ -53,7 +53,7 @@ def lines(node: Tag) -> float:
         )
     if node.name == "pre" or node.find("pre"):
         return 0.62 * (node.get_text().rstrip().count("\n") + 1) + 0.8
-    if "formula" in node.get("class", []):
+    if "formula" in node.get_attribute_list("class"):
         return 2.0 + 1.1 * max(0, len(node.find_all("mtr")) - 1)
     if node.name in ("ul", "ol"):
         return sum(lines(item) for item in node.find_all("li", recursive=False))

@@ -69,7 +69,7 @@ def test_every_chapter_has_slides_and_all_that_they_need(decks: Path) -> None:
 @pytest.mark.parametrize("name", slides.chapters())
 def test_nothing_of_a_chapter_is_lost(decks: Path, name: str) -> None:
     """Formulas, programs, outputs, pictures, tables and exercises: as many as on the page, but for "Where it lives"."""
-    page = BeautifulSoup((built() / "guide" / f"{name}.html").read_text(), "html.parser").find("article")
+    page: Any = BeautifulSoup((built() / "guide" / f"{name}.html").read_text(), "html.parser").find("article")
     deck = BeautifulSoup((decks / f"{name}.html").read_text(), "html.parser")
     for section in page.find_all("section"):
         if section.find(["h2", "h3"]) and section.find(["h2", "h3"]).get_text().rstrip("#").strip() in slides.LEFT_OUT:
@@ -85,7 +85,8 @@ def test_long_sections_are_cut_and_formulas_stay_with_their_words() -> None:
     text = "".join(f"<p>{'word ' * 60}{number}.</p>" for number in range(12))
     begin = "<article><section><h1>One</h1><p>Begin.</p><section><h2>Two</h2>"
     source = f"{begin}{text}<p>It is</p><div class='formula'></div></section></section></article>"
-    made = list(slides.slides_of(BeautifulSoup(source, "html.parser").article, {}))
+    article: Any = BeautifulSoup(source, "html.parser").article
+    made = list(slides.slides_of(article, {}))
     assert made[0].kind == "title"
     assert len(made) > 3
     (last,) = [slide for slide in made if any("formula" in part for part in slide.body)]

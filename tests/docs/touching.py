@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from types import CodeType, FrameType
@@ -71,6 +72,12 @@ class Touching:
                 if kind is None or isinstance(own, kind) or (inspect.isclass(own) and issubclass(own, kind)):
                     self.now.add(name)
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Tests of few cases first, so that those of many need not run all of theirs."""
+        cases = Counter(map(named, items))
+        items.sort(key=lambda item: cases[named(item)])
+
     def missing(self, test: str) -> set[str]:
         """The functions of the rows of a test that none of their tests has called."""
         return {
@@ -92,7 +99,7 @@ class Touching:
             return (yield)
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type] - None ends it
+            threading.setprofile(None)  # type: ignore[arg-type]
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Pass over further cases of a test that has called all it should."""

@@ -50,6 +50,7 @@ def test_the_softmax_gradient_case_by_case() -> None:
 
 
 def test_the_logistic_gradient_line_by_line() -> None:
+    rng = np.random.default_rng(103)
     z, t = Z[:, :1], (LABELS[:, None] > 1).astype(float)
     y = sigma(z)
     lines = [
@@ -60,7 +61,7 @@ def test_the_logistic_gradient_line_by_line() -> None:
     ]
     for line in lines:
         np.testing.assert_allclose(Bernoulli().slope(z, t), line, atol=1e-9)
-    x = RNG.normal(size=(40, 3))
+    x = rng.normal(size=(40, 3))
     w = np.array([0.5, -1.0, 2.0])
     dw, db = logistic_regression.gradient(w, 0.3, x, t[:, 0])
     y = sigma(x @ w + 0.3)
@@ -70,6 +71,7 @@ def test_the_logistic_gradient_line_by_line() -> None:
 
 def test_the_two_factors_multiplied_out() -> None:
     """dE/dy times dy/dz, for a Jacobian as well as for a number, is the slope that the engine computes at once."""
+    rng = np.random.default_rng(104)
     for y, labels, row in zip(P, LABELS, Categorical().slope(Z, LABELS), strict=True):
         t = np.eye(4)[labels]
         np.testing.assert_allclose((-t / y) @ (np.diag(y) - np.outer(y, y)), row, atol=1e-10)
@@ -77,7 +79,7 @@ def test_the_two_factors_multiplied_out() -> None:
     y = sigma(z)
     np.testing.assert_allclose((y - t) / (y * (1 - y)) * (y * (1 - y)), Bernoulli().slope(z, t), atol=1e-10)
     np.testing.assert_allclose((z - t) * 1, Normal().slope(z, t), atol=1e-12)
-    counts = RNG.poisson(2.0, z.shape).astype(float)
+    counts = rng.poisson(2.0, z.shape).astype(float)
     np.testing.assert_allclose((1 - counts / np.exp(z)) * np.exp(z), Poisson().slope(z, counts), rtol=1e-10, atol=1e-10)
     by_graph = graph.grad(lambda a: np.sum((1 / (1 + np.exp(-a)) - t) ** 2))(z)
     np.testing.assert_allclose(by_graph, 2 * (y - t) * y * (1 - y), atol=1e-12)
@@ -224,9 +226,10 @@ def test_equal_rows_of_different_classes_share() -> None:
 
 
 def test_three_linear_scores_and_the_line_between_two_of_them() -> None:
+    rng = np.random.default_rng(120)
     w = np.array([[1, -1 / 3], [-1 / 2, -1 / 2], [0, 1]])
     np.testing.assert_allclose(w[0] - w[1], [3 / 2, 1 / 6])
-    x = RNG.normal(size=(500, 2)) * 3
+    x = rng.normal(size=(500, 2)) * 3
     z = x @ w.T
     first_two = Categorical().mean(z[:, :2])
     np.testing.assert_allclose(first_two[:, 0], sigma(x @ [3 / 2, 1 / 6]), atol=1e-12)
@@ -265,8 +268,9 @@ def test_the_means_on_the_heat_maps(tp: int, fp: int, fn: int, beta: float) -> N
 
 
 def test_paths_of_descent_end_where_the_normal_equations_do() -> None:
-    x = RNG.normal(size=(60, 1))
-    t = 1.5 * x[:, 0] - 0.5 + 0.3 * RNG.normal(size=60)
+    rng = np.random.default_rng(124)
+    x = rng.normal(size=(60, 1))
+    t = 1.5 * x[:, 0] - 0.5 + 0.3 * rng.normal(size=60)
     w, b = linear_regression.closed_form(x, t)
     away = {}
     for size in (None, 10, 1):

@@ -134,3 +134,54 @@ def test_any_scores_learn_by_softmax_and_log_loss() -> None:
         numeric = (loss(points + there) - loss(points - there)) / (2 * step)
         assert by_chain[place] == pytest.approx(numeric, rel=1e-6, abs=1e-6)
     assert loss(points - 0.001 * by_chain) < loss(points)
+
+
+def test_at_the_likeliest_weights_expected_sums_are_observed_ones() -> None:
+    """x'(y - t) = 0, for logistic regression with y = sigma(z) and for Poisson regression with y = e^z."""
+    z = X @ [0.8, -0.5, 0.2]
+    binary, counts = (RNG.random(200) < scipy.special.expit(z)).astype(int), RNG.poisson(np.exp(z))
+    logistic = linnet.LogisticRegression(C=np.inf).fit(X, binary)
+    y = logistic.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(y, scipy.special.expit(X @ logistic.coef_[0] + logistic.intercept_), rtol=1e-12)
+    np.testing.assert_allclose(X.T @ y, X.T @ binary, atol=1e-6)
+    poisson = linnet.PoissonRegressor(alpha=0).fit(X, counts)
+    y = poisson.predict(X)
+    np.testing.assert_allclose(y, np.exp(X @ poisson.coef_ + poisson.intercept_), rtol=1e-12)
+    np.testing.assert_allclose(X.T @ y, X.T @ counts, atol=1e-5)
+
+
+def test_dropout_is_for_training_and_l2_adds_the_sum_of_squares() -> None:
+    def network(rate: float, strength: float) -> linnet.Sequential:
+        penalty = linnet.l2(strength) if strength else None
+        layers = [
+            linnet.Dense(5, "tanh", input_dim=3, kernel_regularizer=penalty),
+            linnet.Dropout(rate),
+            linnet.Dense(1),
+        ]
+        model = linnet.Sequential(layers, seed=2)
+        model.compile(linnet.SGD(0.1), "mse")
+        return model
+
+    bare, dropped, penalised = network(0.0, 0.0), network(0.5, 0.0), network(0.0, 0.3)
+    np.testing.assert_array_equal(bare.predict(X), dropped.predict(X))
+    losses = [model.evaluate(X, X[:, 0], verbose=0) for model in (bare, penalised)]
+    assert losses[1] - losses[0] == pytest.approx(0.3 * np.sum(bare.get_weights()[0] ** 2), rel=1e-5)
+    for model in (bare, dropped):
+        model.fit(X, X[:, 0], epochs=1, verbose=0)
+    assert not np.allclose(bare.get_weights()[0], dropped.get_weights()[0])
+
+
+def test_the_rates_of_ten_rows_by_hand() -> None:
+    """TP 3, FN 1, FP 2, TN 4: the functions, and the formulas of the textbook."""
+    t, predicted = [1] * 4 + [0] * 6, [1, 1, 1, 0, 1, 1, 0, 0, 0, 0]
+    rates = evaluate.binary_rates(t, predicted)
+    assert (rates.tp, rates.fn, rates.fp, rates.tn) == (3, 1, 2, 4)
+    assert rates.precision == pytest.approx(3 / 5)
+    assert rates.recall == pytest.approx(3 / 4)
+    assert rates.specificity == pytest.approx(4 / 6)
+    assert evaluate.f1_score(t, predicted) == pytest.approx(2 * 3 / (2 * 3 + 2 + 1))
+    for beta in (0.5, 2.0):
+        found = evaluate.fbeta_score(t, predicted, beta=beta)
+        assert found == pytest.approx((3 + beta**2 * 3) / (3 + 2 + beta**2 * (3 + 1)))
+        assert found == pytest.approx((1 + beta**2) * 0.6 * 0.75 / (beta**2 * 0.6 + 0.75))
+    assert "2.0%" in evaluate.means_table([(0.01, 1.0)])

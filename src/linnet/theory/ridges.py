@@ -249,7 +249,7 @@ def korovkin(n: int) -> Floats:
         The factors.
     """
     a = np.sin(np.arange(1, n + 2) * np.pi / (n + 2))
-    return np.array([a[: n + 1 - k] @ a[k:] for k in range(n + 1)]) / (a @ a)
+    return np.asarray(np.array([a[: n + 1 - k] @ a[k:] for k in range(n + 1)]) / (a @ a))
 
 
 def _cosines(f: Function, inputs: int, n: int, *, damped: bool) -> tuple[Floats, Floats, float]:
