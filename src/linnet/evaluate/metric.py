@@ -287,6 +287,8 @@ class Metric:
         from linnet.evaluate.intervals import interval
 
         def of_drawn(y: Array, table: Array) -> float:
+            if rows.weights is not None and not table[:, 1].any():
+                return float("nan")  # only rows of weight 0 were drawn
             return self(Compared(y, table[:, 0], weights=None if rows.weights is None else table[:, 1]))
 
         table = np.column_stack([rows.predicted, np.ones(len(rows.y)) if rows.weights is None else rows.weights])
