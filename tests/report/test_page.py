@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import linnet
 from linnet.report import Facts, facts_of, page, write_report
 from linnet.report.markup import cut, escape, fixed, name, number
 from linnet.report.page import SECTIONS
@@ -73,6 +74,38 @@ def test_few_rows_and_rows_of_one_class_have_a_page(task: str, model: str) -> No
             found = facts_of(one.model, one.held_out.take(rows), training=one.training)
             assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["held_out"] == len(rows)
             assert any(tag == "main" for tag, _ in Reader(page(found)).tags)
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.DataWarning")
+@pytest.mark.parametrize("column", ["constant", "huge"])
+def test_columns_that_change_no_prediction_and_residuals_of_any_size_have_a_page(column: str, tmp_path: Path) -> None:
+    """No column is important, so that all intervals are at 0; residuals around 1e17 have a histogram."""
+    random = np.random.default_rng(0)
+    level, noise = random.choice(["a", "b"], 60), random.normal(size=60)
+    y = {"constant": np.where(noise > 0, "yes", "no"), "huge": 1e17 + 16 * np.round(noise)}
+    model = linnet.train({"level": level, "y": y[column]}, "y", model="mlp", max_iter=1)
+    for rows in (2, 3, 30):
+        chosen = np.repeat(level[:1], rows), y[column][:rows]
+        model.report(tmp_path / "page.html", {"level": chosen[0], "y": chosen[1]})
+        assert "</html>" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("task", ["two classes", "many classes", "counts", "a number"])
+def test_a_single_row_of_any_weight_has_a_page(task: str, tmp_path: Path) -> None:
+    """Neither a class whose rows have weight 0 nor a sample of such rows can be measured."""
+    random = np.random.default_rng(0)
+    y: dict[str, Any] = {
+        "two classes": random.choice(["a", "b"], 60),
+        "many classes": random.choice(["a", "b", "c"], 60),
+        "counts": random.poisson(1, 60).astype(float),
+        "a number": random.normal(size=60),
+    }
+    rows = {"weight": random.integers(0, 2, 60).astype(float), "size": random.normal(size=60), "y": y[task]}
+    model = linnet.train(rows, "y", weights="weight", task=task)
+    few = {name: np.asarray(values)[:4] for name, values in rows.items()} | {"weight": np.array([0.0, 0.0, 3.0, 0.0])}
+    model.report(tmp_path / "page.html", few)
+    assert "</html>" in (tmp_path / "page.html").read_text()
+    assert model.evaluate(few)
 
 
 def test_a_page_loads_nothing_and_has_no_style_or_script_in_attributes() -> None:

@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 
 _MIN_ROWS_PER_LEVEL = 3  # rarer levels get no column
 _CELLS_PER_BLOCK = 1 << 16  # a compromise between the time per call and the memory per column
+LARGEST_SCALED = 1e100  # number whose third is squared: far beyond where it is clipped
 _QUANTILE_ROWS = 20_000  # the size of the sample from which bins are learned
 
 
@@ -49,10 +50,11 @@ class Numbers:
         """Transform a table with NaN for missing values: rows x columns -> rows x (columns, marks, bins)."""
         missing = np.isnan(x)
         filled = np.where(missing, self.centre, x)
-        parts: list[Array] = [smooth_clip((filled - self.centre) * self.scale), missing[:, self.gaps]]
-        for column, edges in zip(filled.T, self.edges, strict=True):
-            if len(edges) > 2:
-                parts.append(((column[:, None] - edges[:-1]) / np.diff(edges)).clip(0, 1))
+        with np.errstate(over="ignore"):  # infinity is clipped
+            parts: list[Array] = [smooth_clip((filled - self.centre) * self.scale), missing[:, self.gaps]]
+            for column, edges in zip(filled.T, self.edges, strict=True):
+                if len(edges) > 2:
+                    parts.append(((column[:, None] - edges[:-1]) / np.diff(edges)).clip(0, 1))
         return np.hstack(parts, dtype=np.float32, casting="same_kind")
 
     def names(self, columns: Sequence[str]) -> list[str]:
@@ -74,6 +76,7 @@ class Numbers:
 
 def smooth_clip(u: Floats) -> Floats:
     """Return u / sqrt(1 + (u/3)²): about u near 0, and always within ±3."""
+    u = np.clip(u, -LARGEST_SCALED, LARGEST_SCALED)  # beyond, the square overflows, and u over it would be 0 or NaN
     return np.asarray(u / np.sqrt(1 + np.square(u / 3)))
 
 

@@ -302,6 +302,8 @@ class Metric:
         from linnet.evaluate.intervals import interval
 
         def of_drawn(drawn: Array, _: Array) -> float:
+            if rows.weights is not None and not rows.weights[drawn].any():
+                return float("nan")  # only rows of weight 0 were drawn
             return self(rows.take(drawn))
 
         index = np.arange(len(rows.y))

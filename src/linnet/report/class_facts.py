@@ -132,7 +132,7 @@ def _with_probabilities(facts: ClassFacts, evaluation: Evaluation, proba: Array,
     else:
         truth, p, whose = evaluation.predicted == y, proba.max(axis=1), "the probability of the predicted class"
         threshold = None
-    curved = [k for k in ([1] if two else _most(support, _MAX_CURVES)) if 0 < (y == classes[k]).sum() < len(y)]
+    curved = [k for k in ([1] if two else _most(support, _MAX_CURVES)) if _on_both_sides(y == classes[k], evaluation.w)]
     calibration = evaluate.calibration(truth, p, pos_label=True, sample_weight=weights, n_bins=_BINS)
     facts = replace(
         facts,
@@ -162,12 +162,18 @@ def _areas(evaluation: Evaluation, wanted: list[int]) -> dict[int, tuple[float |
     out: dict[int, tuple[float | None, float | None]] = {}
     for k in wanted:
         flags = evaluation.y == evaluation.model.classes[k]
-        if flags.any() and not flags.all():
+        if _on_both_sides(flags, evaluation.w):
             cutoffs = evaluate.Cutoffs.of(
                 flags, evaluation.proba[:, k], pos_label=True, sample_weight=evaluation.weights
             )
             out[k] = cutoffs.roc_auc, cutoffs.average_precision
     return out
+
+
+def _on_both_sides(flags: Array, w: Floats) -> bool:
+    """Return whether there are rows of a class, and others; rows of weight 0 are none."""
+    counted = flags[w > 0]
+    return bool(counted.any() and not counted.all())
 
 
 def _mixed_up(confusion: evaluate.Confusion) -> tuple[MixedUp, ...]:

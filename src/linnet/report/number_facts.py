@@ -12,6 +12,8 @@ from linnet.tables.task import Task
 _MAX_POINTS = 800  # more are counted in cells
 _CELLS_PER_SIDE = 40
 _BARS = 30
+_MIN_RELATIVE_RANGE = 1e-12  # of an axis, below which its bins would be rounding
+_MIN_RANGE = 1e-300
 _GROUPS = 10
 _MAX_COUNT = 20
 _TAIL_SHARE = 0.005  # of rows at either end that do not stretch an axis
@@ -107,7 +109,10 @@ def _inner(values: Floats) -> tuple[float, float]:
     inner_low, inner_high = (float(q) for q in np.quantile(values, [_TAIL_SHARE, 1 - _TAIL_SHARE]))
     spread = inner_high - inner_low
     low, high = max(low, inner_low - spread / 2), min(high, inner_high + spread / 2)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    if high - low > _MIN_RELATIVE_RANGE * max(abs(low), abs(high)) and high - low > _MIN_RANGE:
+        return low, high
+    half = max(0.5, 1e-6 * abs(high))  # bins of less could not be told apart
+    return low - half, high + half
 
 
 def _histogram(values: Floats, w: Floats) -> Histogram:

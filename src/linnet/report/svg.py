@@ -42,6 +42,8 @@ def widened(values: Iterable[float], margin_share: float = 0.04, *, zero: bool =
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
     margin = (high - low) * margin_share or abs(high) * 0.5 or 0.5
+    if low == high == 0 and zero:
+        return low, margin
     return low - (0 if zero and low == 0 else margin), high + (0 if zero and high == 0 else margin)
 
 

@@ -333,7 +333,8 @@ def exponential_family(head: Head, z: ArrayLike) -> Demonstration:
         raise DataError(f"z must be finite numbers, one per point, got shape {points.shape}")
     if head.coupled or not _is_canonical(head, points[:, None]):
         raise ConfigError(
-            f"the slope of the loss must be the mean minus the target, as that of Normal, Bernoulli and Poisson: {head!r}"
+            "the slope of the loss must be the mean minus the target, as that of "
+            f"Normal, Bernoulli or Poisson, got {head!r}"
         )
 
     def normaliser(at: Floats) -> Floats:

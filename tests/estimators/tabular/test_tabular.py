@@ -458,3 +458,16 @@ def test_intervals_are_around_what_is_predicted() -> None:
     model = linnet.MLPRegressor(preset="tabular", max_iter=2, random_state=0).fit(x, np.full(60, 3.0))
     np.testing.assert_array_equal(model.predict(x), 3.0)
     np.testing.assert_array_equal(model.predict_interval(x), 3.0)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0])
+def test_numbers_far_beyond_those_learned_from_are_the_largest_and_never_the_median(size: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2)) * [size, 1]
+    model = linnet.TabularRegressor(max_iter=10, random_state=0).fit(x, x[:, 0] / size)
+    rows = np.array([[sign * far, 0.3] for far in (1e20, 1e160, 1e300, 1.7e308) for sign in (-1, 1)])
+    for found in (model.predict(rows), smooth_clip(rows[:, 0])):
+        low, high = found[::2], found[1::2]
+        np.testing.assert_array_equal(low, low[0])
+        np.testing.assert_array_equal(high, high[0])
+        assert low[0] < -0.5 < 0.5 < high[0]

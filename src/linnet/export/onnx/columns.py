@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linnet.data.encoder import Encoder
 from linnet.data.level import Level
-from linnet.data.tabular_encoder import Numbers, TabularEncoder
+from linnet.data.tabular_encoder import LARGEST_SCALED, Numbers, TabularEncoder
 from linnet.errors import ConfigError
 from linnet.export.onnx.graph import Graph, Tensor
 
@@ -119,6 +119,7 @@ def _prepared(graph: Graph, x: Tensor, numbers: Numbers) -> Tensor:
     missing = graph.add("IsNaN", x, type="bool")
     filled = graph.add("Where", missing, numbers.centre, x, type="float64")
     u = graph.add("Mul", graph.add("Sub", filled, numbers.centre), numbers.scale)
+    u = graph.add("Clip", u, -LARGEST_SCALED, LARGEST_SCALED)
     third = graph.add("Div", u, 3.0)
     length = graph.add("Sqrt", graph.add("Add", graph.add("Mul", third, third), 1.0))
     blocks = [graph.add("Div", u, length)]
