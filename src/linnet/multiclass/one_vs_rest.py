@@ -98,8 +98,9 @@ class OneVsRestClassifier(Reduction):
         check_name(self.tie_break, "tie_break", TIE_BREAKS)
         self.seed_ = int(check_random(self.random_state).randint(2**31))
         check_unmasked(y, "y")
+        dense = as_dense(y)
         try:
-            table = np.asarray(as_dense(y))
+            table = np.asarray(dense)
         except ValueError:  # rows of different lengths
             raise DataError(
                 "y has a list of labels in each row: encode it as one column of zeros and ones per label, for example "
