@@ -1,4 +1,4 @@
-"""The `linnet` command: one file a command, each importing what it needs when it runs."""
+"""The `linnet` command: one file per command, each importing what it needs when it runs."""
 
 import atexit
 import os
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def command() -> None:
-    """The same as a process, which ends without the destructors of libraries: pyarrow's now and then abort."""
+    """Run the command line as a process, which ends without the destructors of libraries: pyarrow's sometimes abort."""
     code: object = 0
     try:
         main()

@@ -33,7 +33,7 @@ def export(
 
 
 def _values(path: Path) -> list[dict[str, str]]:
-    """What goes in and comes out."""
+    """Return the inputs and outputs of an ONNX file."""
     import onnx
 
     graph, found = onnx.load(path).graph, []

@@ -124,7 +124,7 @@ def train(
 
 
 def _of_the_run(model: "TableModel", data: list[str]) -> dict[str, Any]:
-    """What is known of a run besides its model."""
+    """Return the facts of a run that its model does not have."""
     from linnet.tables.options import command_of
 
     assert model.run is not None
@@ -173,7 +173,7 @@ def _class_weight(given: Text) -> Any:
 
 
 def _listener(console: "Console", data: list[str], *, quiet: bool) -> Any:
-    """Prints how a training goes."""
+    """Return a listener that prints the progress of a training."""
     from linnet.tables.train import Listener
 
     class Printer(Listener):
@@ -235,7 +235,7 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
 
 
 def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:
-    """Which model is kept, why, and from where on it says yes."""
+    """Return a line on which model is kept, why, and its threshold."""
     from linnet.tables.select import tuned_for
 
     said = f"{chosen.name} is kept" + (f", by {model.metric}" if len(model.tried) > 1 else "")

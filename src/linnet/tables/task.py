@@ -1,4 +1,4 @@
-"""What is to be predicted, read off the target: two classes, many classes, counts or a number."""
+"""The task, inferred from the target: two classes, many classes, counts or a number."""
 
 import re
 

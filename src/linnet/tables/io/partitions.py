@@ -41,12 +41,12 @@ class Partition:
 
     @property
     def name(self) -> str:
-        """As the user gave it."""
+        """The name as the user gave it."""
         return str(self.part.name)
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Size of the file in bytes."""
         return int(self.part.size)
 
     @property
@@ -76,7 +76,7 @@ class Partition:
 
 
 def partitioned(part: Any, values: Mapping[str, str | None], notice: Callable[[str], None]) -> Any:
-    """The file with the columns of its folders, if it has any; a column of the file's own counts more."""
+    """Return the file with the columns of its folders, if any; the file's own columns take precedence."""
     own = [name for name in values if name in part.names]
     for name in own:
         notice(f"both the folders' names and the files have a value of {name!r}: that of the files is used")
