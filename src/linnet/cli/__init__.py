@@ -62,12 +62,12 @@ def _linnet(
 
 def _notes() -> Callable[..., None]:
     """What shows warnings: each as one line of its own, and once."""
-    told: set[str] = set()
+    shown_before: set[str] = set()
 
     def note(message: Warning | str, *_: object) -> None:
         line = _line(message)
-        if line not in told:
-            told.add(line)
+        if line not in shown_before:
+            shown_before.add(line)
             print(f"note: {line}", file=sys.stderr)
 
     return note

@@ -121,7 +121,7 @@ class TableNetwork:
             model.build(x.shape[1])
             self.model_ = model
             return self
-        said = model.fit(
+        trained = model.fit(
             x,
             self._codes(y),
             batch_size=self.batch_size,
@@ -130,7 +130,7 @@ class TableNetwork:
             sample_weight=sample_weight,
             threads=self.threads,
         )
-        self.model_, self.history_ = model, said.history
+        self.model_, self.history_ = model, trained.history
         return self
 
     def mean_loss(self, X: Any, y: Any) -> float:

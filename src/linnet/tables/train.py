@@ -261,5 +261,5 @@ def _check_apart(data: Data, valid: Data) -> None:
     trained = {real_path(name) for name in paths_of(data)}
     same = [name for name in paths_of(valid) if real_path(name) in trained]
     if same or (valid is data and not isinstance(valid, int | float)):
-        told = Parameter("valid", same[0]) if same else Parameter("valid")
-        raise ConfigError(told, ": these are training rows, so they cannot show how the model predicts others")
+        given = Parameter("valid", same[0]) if same else Parameter("valid")
+        raise ConfigError(given, ": these are training rows, so they cannot show how the model predicts others")

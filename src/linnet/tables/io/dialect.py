@@ -88,9 +88,9 @@ def recognise(
         text = sample.decode("cp1252", errors="replace")
     newline = "\n" if "\n" in text else "\r"
     blank = len(sample) - len(sample.lstrip(b"\r\n"))
-    if told := re.match(r"sep=(.)\r?\n", text[blank:]):  # a spreadsheet's way to say it
-        delimiter = delimiter or told[1]
-        blank += told.end()
+    if stated := re.match(r"sep=(.)\r?\n", text[blank:]):  # a spreadsheet's way to say it
+        delimiter = delimiter or stated[1]
+        blank += stated.end()
     rows_of = sample[blank:]
     start = blank + (first_row_end(rows_of) or rows_of.find(newline.encode()) + 1 or len(rows_of))
     if delimiter is None:

@@ -313,8 +313,8 @@ class TextFile:
                     )
                 for place in [place for place, one in sought.items() if row and row[place].strip() == one[3].strip()]:
                     found = sought.pop(place)
-                    told = f"{_shortened(found[3])} where {in_words(found[2])} is expected"
-                    wrong.append(f"{where}, column {self.names[place]!r}: {told}")
+                    problem = f"{_shortened(found[3])} where {in_words(found[2])} is expected"
+                    wrong.append(f"{where}, column {self.names[place]!r}: {problem}")
                 if wrong and not sought:
                     break
         except python_csv.Error:
@@ -332,7 +332,7 @@ class TextFile:
             raise self._half_character(block, first) from None
         filled = [number for number, text in enumerate(bytes(block.text).split(b"\n")) if text.strip()]
 
-        def told(message: str, column: str = "") -> str:
+        def worded(message: str, column: str = "") -> str:
             row = re.search(r"(.*?)(?: in row (\d+))?$", message.removeprefix("JSON parse error: "), re.DOTALL)
             assert row is not None
             line = f"line {first + (filled[min(int(row[2]), len(filled) - 1)] if row[2] is not None else 0)}"
@@ -344,7 +344,7 @@ class TextFile:
             what = re.sub(r"Column\(\) changed from object to (\w+)", r"a \1: write one JSON object per line", what)
             return f"{line}: {what}"
 
-        raise misfits(self.name, [told(text, name) for name, text in misfit.items()] or [told(message)])
+        raise misfits(self.name, [worded(text, name) for name, text in misfit.items()] or [worded(message)])
 
     def _half_character(self, block: Block, first: int) -> DataError:
         """Build the error for a lone surrogate."""
