@@ -126,14 +126,14 @@ class Place(NamedTuple):
     shape: tuple[int, ...]
 
 
-def place_of(name: str, told: object) -> Place:
+def place_of(name: str, described: object) -> Place:
     """Return the position of an array from its entry in a header; an invalid entry is a FormatError."""
-    if not isinstance(told, dict) or told.keys() != _TENSOR or str(told["dtype"]) not in _DTYPES:
+    if not isinstance(described, dict) or described.keys() != _TENSOR or str(described["dtype"]) not in _DTYPES:
         raise FormatError(f"array {name[:60]!r} is not described by a known dtype, a shape and offsets")
-    shape, offsets = told["shape"], told["data_offsets"]
+    shape, offsets = described["shape"], described["data_offsets"]
     if not (_are_sizes(shape) and _are_sizes(offsets) and len(offsets) == 2 and len(shape) <= 32):
         raise FormatError(f"array {name[:60]!r} has an invalid shape or invalid offsets")
-    return Place(offsets[0], offsets[1], _DTYPES[told["dtype"]], tuple(shape))
+    return Place(offsets[0], offsets[1], _DTYPES[described["dtype"]], tuple(shape))
 
 
 def read_tensors(places: Mapping[str, Place], content: memoryview) -> dict[str, NDArray[Any]]:

@@ -226,7 +226,7 @@ def test_a_constant_draws_classes_by_their_shares(folder: Path) -> None:
         (("--target", "sold", "--valid", "alone.csv"), "the held-out rows: the table does not fit the model: column"),
     ],
 )
-def test_tasks_and_held_out_rows_that_cannot_be(folder: Path, words: tuple[str, ...], what: str) -> None:
+def test_impossible_tasks_and_validation_rows(folder: Path, words: tuple[str, ...], what: str) -> None:
     said = refused(folder, "train", "data.csv", *words)
     assert what in said
     assert said.count("does not fit") <= 1  # not once for every candidate
@@ -252,7 +252,7 @@ def test_frames_of_any_library(folder: Path) -> None:
         model.predict(TABLE.slice(0, 0).to_pandas())
 
 
-def test_a_full_disk_is_told_by_the_name_of_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_full_disk_names_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -273,7 +273,7 @@ def test_help_has_examples(tmp_path: Path, command: str) -> None:
     assert f"linnet {command}" in done.out.partition("Examples: ")[2]
 
 
-def test_the_result_is_told_before_the_page_is_made(folder: Path) -> None:
+def test_the_result_is_printed_before_the_page_is_made(folder: Path) -> None:
     words: tuple[str, ...] = ("train", "data.csv", "--target", "sold", "--model", "logistic", *DROP)
     lines = call(*words, "-o", "r.linnet", "--report", "r.html", cwd=folder).out.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("saved")] == ["r.linnet", "r.html"]

@@ -61,7 +61,7 @@ def test_the_address_is_answered_until_ctrl_c(tmp_path: Path) -> None:
         (["--port", "-1"], "greater than or equal to 0"),
     ],
 )
-def test_what_cannot_be_played_is_told(tmp_path: Path, given: list[str], said: str) -> None:
+def test_what_cannot_be_played_is_reported(tmp_path: Path, given: list[str], said: str) -> None:
     (tmp_path / "own.csv").write_text("a,b\n" + "".join(f"{k}.5,{k % 2}\n" for k in range(40)))
     (tmp_path / "days.csv").write_text("when\n" + "".join(f"2024-01-{k + 1:02}\n" for k in range(30)))
     done = subprocess.run(

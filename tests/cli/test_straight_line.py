@@ -115,7 +115,7 @@ def test_other_commands(folder: Path, counts: Counter[str], target: str, words: 
     assert counts == (once if words[0] == "predict" else {**once, "target_of": ROWS})
 
 
-def test_what_is_odd_is_told_with_the_answers(folder: Path) -> None:
+def test_what_is_odd_is_reported_with_the_predictions(folder: Path) -> None:
     said = call("train", "claims.csv", "--target", "claims", "--model", "poisson", cwd=folder)
     assert said.code == 0, said.err
     (folder / "new.csv").write_text("size,colour\n1,red\n,blue\n2,mauve\n")

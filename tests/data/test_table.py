@@ -190,7 +190,7 @@ def test_the_number_of_columns_is_the_models() -> None:
         as_table(np.zeros((2, 3)), columns=4)
 
 
-def test_the_table_goes_by_the_name_it_is_given() -> None:
+def test_errors_call_the_table_by_the_given_name() -> None:
     with pytest.raises(DataError, match=r"^validation x has 3 columns, but"):
         as_table(np.zeros((2, 3)), columns=4, name="validation x")
     with pytest.raises(DataError, match=r"^validation x contains NaN in row 0, column 1:"):

@@ -37,7 +37,7 @@ def test_common_positives() -> None:
     assert "balanced accuracy" in advice.suits
 
 
-def test_the_rarer_of_two_names_is_positive_unless_said_otherwise() -> None:
+def test_the_rarer_of_two_names_is_positive_by_default() -> None:
     y = ["ham"] * 90 + ["spam"] * 10
     assert ev.advise(y).task == "two classes, 'spam' positive"
     assert ev.advise(y, pos_label="ham").numbers["positive_share"] == 0.9

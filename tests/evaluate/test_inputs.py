@@ -153,7 +153,7 @@ def rows_of_labels(seed: int) -> tuple[Any, Any, Any, Any]:
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("average", [None, "micro", "macro", "weighted", "samples"])
-def test_several_labels_a_row(seed: int, average: Any) -> None:
+def test_several_labels_per_row(seed: int, average: Any) -> None:
     y, y_pred, s, w = rows_of_labels(seed)
     assert ev.accuracy_score(y, y_pred, sample_weight=w) == pytest.approx(sk.accuracy_score(y, y_pred, sample_weight=w))
     with warnings.catch_warnings():

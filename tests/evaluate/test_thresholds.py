@@ -78,7 +78,7 @@ def test_the_lowest_cost(data: Any, costs: list[int]) -> None:
     assert ev.mean_cost(y, predicted, matrix, labels=[0, 1], sample_weight=w) == pytest.approx(best, abs=1e-12)
 
 
-def test_a_condition_that_cannot_be_met_is_said() -> None:
+def test_a_condition_that_cannot_be_met_is_reported() -> None:
     with pytest.warns(DataWarning, match="no threshold has precision >= 0.9: the closest has 0.5"):
         found = ev.best_threshold([0, 1], [0.5, 0.5], "precision>=0.9")
     assert not found.met

@@ -371,7 +371,7 @@ def described(dtype: Any = "F64", shape: Any = (2,), place: Any = (0, 16), **mor
         {"a": described(shape=[1], place=[0, 8])},  # bytes are left over
     ],
 )
-def test_arrays_that_are_not_where_they_are_said_to_be(header: dict[str, Any], tmp_path: Path) -> None:
+def test_arrays_that_are_not_where_the_header_places_them(header: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "a.linnet"
     forge(path, {"content": None, "blocks": dict.fromkeys(header, "0")}, header, bytes(16))
     with pytest.raises(FormatError, match="is damaged or cut short"):

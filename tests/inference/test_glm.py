@@ -353,7 +353,7 @@ def test_more_sparse_columns_than_rows_tell_everything_apart() -> None:
             linnet.LogisticRegression(C=np.inf).fit(x, classes_of_rows)
 
 
-def test_nothing_is_said_without_separation() -> None:
+def test_nothing_is_reported_without_separation() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         linnet.LogisticRegression(C=np.inf).fit(X, YES)
@@ -406,7 +406,7 @@ def test_rounding_is_no_evidence(seed: int, kind: str) -> None:
     np.testing.assert_allclose(table.statistic[~empty], bare.statistic, rtol=1e-5)
 
 
-def test_as_many_coefficients_as_rows_are_said_to_be() -> None:
+def test_as_many_coefficients_as_rows_are_reported() -> None:
     x, y = RNG.normal(size=(5, 4)), RNG.normal(size=5)
     found = linnet.LinearRegression().fit(x, y).inference(x, y)
     assert np.isnan(found.dispersion)

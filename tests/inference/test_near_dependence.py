@@ -112,7 +112,7 @@ def test_what_the_digits_do_not_tell_is_named(name: str) -> None:
     assert "Fixed at zero as linear combinations of other columns" in str(found)
 
 
-def test_predictions_that_lose_digits_are_said_to() -> None:
+def test_predictions_that_lose_digits_are_reported() -> None:
     """The powers up to the fifth are distinguished, but their coefficients cancel each other."""
     year = np.arange(1980.0, 2021.0)
     y = 3 * np.sin(year / 5) + 0.1 * np.random.default_rng(1).normal(size=41)

@@ -42,7 +42,7 @@ def warns_of_other_data(found: Inference) -> bool:
     ],
     ids=str,
 )
-def test_the_data_of_the_fit_are_told_from_others(model: Any, target: Any) -> None:
+def test_the_data_of_the_fit_are_distinguished_from_others(model: Any, target: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model.fit(TABLE, target, WEIGHTS)
@@ -61,7 +61,7 @@ def test_an_exposure_that_was_left_out_is_missed() -> None:
     assert "exposure" in str(found)
 
 
-def test_a_fit_that_ended_early_is_told() -> None:
+def test_a_fit_that_ended_early_is_reported() -> None:
     with pytest.warns(linnet.errors.FitWarning):
         model = linnet.PoissonRegressor(alpha=0, max_iter=1).fit(TABLE, COUNTS, exposure=TIME)
     assert warns_of_other_data(model.inference(TABLE, COUNTS, exposure=TIME))

@@ -137,7 +137,7 @@ def not_separated(model: Any, *data: Any, **others: Any) -> None:
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, as_frame])
-def test_a_class_that_two_columns_tell_apart_is_named_while_rows_are_unsure_of_the_others(form: Any) -> None:
+def test_a_class_that_two_columns_separate_is_named_while_rows_are_unsure_of_the_others(form: Any) -> None:
     x, score, y = two_and_many(np.random.default_rng(0))
     x, model = form(x), linnet.LogisticRegression(C=np.inf)
     with pytest.warns(SeparationWarning, match=f"x0, x1 separate class 2 from the others on {np.sum(score != 2)} rows"):
@@ -146,7 +146,7 @@ def test_a_class_that_two_columns_tell_apart_is_named_while_rows_are_unsure_of_t
     not_separated(model, x, y)
 
 
-def test_weights_offsets_a_reference_and_penalties_on_others_change_nothing_of_what_two_columns_tell_apart() -> None:
+def test_weights_offsets_a_reference_and_penalties_on_others_change_nothing_of_what_two_columns_separate() -> None:
     rng = np.random.default_rng(0)
     dense, score, y = two_and_many(rng)
     x, n = scipy.sparse.csr_array(dense), len(y)

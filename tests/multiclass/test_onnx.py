@@ -84,7 +84,7 @@ def test_a_problem_without_a_yes_is_a_constant(tmp_path: Path) -> None:
     check(model, X, tmp_path)
 
 
-def test_several_labels_a_row(tmp_path: Path) -> None:
+def test_several_labels_per_row(tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(300, 4))
     labels = X @ np.random.default_rng(1).normal(size=(4, 3)) + np.random.default_rng(2).normal(size=(300, 3)) > 0
     model = linnet.OneVsRestClassifier(linnet.LogisticRegression()).fit(X, labels)

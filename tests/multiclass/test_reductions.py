@@ -234,7 +234,7 @@ def test_infinite_scores(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_a_class_without_weight_is_never_said_and_nothing_breaks(name: str) -> None:
+def test_a_class_without_weight_is_never_predicted_and_nothing_breaks(name: str) -> None:
     X, y = noisy()
     w = (y != 2).astype(float)
     for learner in ("linnet", "tree"):
@@ -419,7 +419,7 @@ def test_agreement_over_the_same_foreign_learners() -> None:
         assert (mine.predict(X) == rest.predict(X)).all()
 
 
-def test_lists_of_labels_are_told_how_to_become_columns() -> None:
+def test_an_error_explains_how_lists_of_labels_become_columns() -> None:
     X = np.arange(6.0).reshape(3, 2)
     with pytest.raises(DataError, match="MultiLabelBinarizer"):
         linnet.OneVsRestClassifier(linnet.LogisticRegression()).fit(X, [["a"], ["b", "c"], []])

@@ -90,7 +90,7 @@ def test_a_perceptron_has_coefficients_and_its_mistakes() -> None:
 
 
 @pytest.mark.parametrize("task", ["two classes", "many classes", "counts", "a number"])
-def test_a_network_goes_by_what_the_target_depends_on(task: str) -> None:
+def test_the_columns_that_the_target_depends_on_matter_to_a_network(task: str) -> None:
     found = facts(task, "mlp")
     ranked = [one.name for one in found.importance]
     assert sorted(ranked) == ["level", "noise", "size"]

@@ -15,7 +15,7 @@ from linnet.tables.kinds import category
 from linnet.tables.schema import Schema
 
 
-def test_rare_levels_are_told_from_levels_never_seen() -> None:
+def test_rare_levels_are_distinguished_from_unseen_levels() -> None:
     town = [f"town {place % 40}" for place in range(400)] + [f"hamlet {place}" for place in range(7)]
     table = pa.table({"town": town, "y": np.arange(407) % 3 / 2})
     schema = Schema.of(table, "y")

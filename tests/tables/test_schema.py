@@ -159,7 +159,7 @@ def test_the_task_is_read_off_the_target(name: str, values: Any, expected: str) 
         ([datetime.date(2020, 1, 1 + i % 28) for i in range(50)], "holds dates"),
     ],
 )
-def test_what_cannot_be_predicted_is_said(values: Any, message: str) -> None:
+def test_what_cannot_be_predicted_is_reported(values: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         task("y", values)
 

@@ -126,7 +126,7 @@ def test_a_model_says_what_it_was_made_for(model: linnet.TableModel, tmp_path: P
         model.threshold = 0.3  # type: ignore[misc]
 
 
-def test_a_page_of_the_rows_held_out_or_of_others(model: linnet.TableModel, tmp_path: Path) -> None:
+def test_a_page_of_the_validation_rows_or_of_others(model: linnet.TableModel, tmp_path: Path) -> None:
     model.report(tmp_path / "held_out.html")
     assert model.run is not None
     model.report(tmp_path / "given.html", model.run.held_out.table)
@@ -254,7 +254,7 @@ def test_data_that_are_no_table(data: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_what_is_odd_about_columns_is_told() -> None:
+def test_what_is_odd_about_columns_is_reported() -> None:
     leaking = TABLE.append_column("paid", pa.array([float(text == "yes") for text in TABLE["sold"].to_pylist()]))
     nested = leaking.append_column("list", pa.array([[1]] * ROWS))
     with pytest.warns(DataWarning, match="column 'paid' alone predicts the target"):

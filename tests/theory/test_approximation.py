@@ -77,7 +77,7 @@ def test_so_many_units_do_what_they_can(build: Any, name: str, units: int) -> No
 
 
 @pytest.mark.parametrize("build", BUILDERS)
-def test_the_network_is_the_formula_it_is_said_to_be(build: Any) -> None:
+def test_the_network_is_the_documented_formula(build: Any) -> None:
     net = build(np.cos, 0, 5, units=12)
     (w, b), (v, c) = net.network.blocks(net.theta)
     x = np.linspace(-1, 6, 999)

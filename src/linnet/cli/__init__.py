@@ -1,4 +1,4 @@
-"""The `linnet` command: one file a command, each importing what it needs when it runs."""
+"""The `linnet` command: one file per command, each importing what it needs when it runs."""
 
 import atexit
 import os
@@ -62,12 +62,12 @@ def _linnet(
 
 def _notes() -> Callable[..., None]:
     """What shows warnings: each as one line of its own, and once."""
-    told: set[str] = set()
+    shown_before: set[str] = set()
 
     def note(message: Warning | str, *_: object) -> None:
         line = _line(message)
-        if line not in told:
-            told.add(line)
+        if line not in shown_before:
+            shown_before.add(line)
             print(f"note: {line}", file=sys.stderr)
 
     return note
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def command() -> None:
-    """The same as a process, which ends without the destructors of libraries: pyarrow's now and then abort."""
+    """Run the command line as a process, which ends without the destructors of libraries: pyarrow's sometimes abort."""
     code: object = 0
     try:
         main()

@@ -244,7 +244,7 @@ def _check_out(out: Path, report: Path) -> None:
 
 @contextlib.contextmanager
 def _naming(out: Path) -> Iterator[None]:
-    """Say which file an error of the system is about."""
+    """Name the file in errors of the system."""
     try:
         yield
     except OSError as error:

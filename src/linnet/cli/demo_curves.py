@@ -122,7 +122,7 @@ def picture_format(out: Path) -> str:
 
 
 def as_bytes(figure: "Figure", kind: str) -> bytes:
-    """The picture as a file of this format has it."""
+    """Return the picture as the bytes of a file of this format."""
     file = io.BytesIO()
     figure.savefig(file, format=kind, dpi=150)
     return file.getvalue()

@@ -55,7 +55,7 @@ def table_of(model: "TableModel", live: bool) -> "Table":
 
 
 def facts_of_table(model: "TableModel", report: Path) -> dict[str, Any]:
-    """The same as values that JSON has."""
+    """Return the candidates and their scores as values of JSON."""
     return {
         "target": _TARGET,
         "task": model.task,

@@ -28,12 +28,12 @@ def export(
         return
     print(on_one_line(f"{out} ({out.stat().st_size:,} bytes) has the inputs and outputs"))
     for value in values:
-        told = f" ({value['note']})" if value["note"] else ""
-        print(on_one_line(f"  {value['side']:<6} {value['name']}: {value['type']}, {value['shape']}{told}"))
+        note = f" ({value['note']})" if value["note"] else ""
+        print(on_one_line(f"  {value['side']:<6} {value['name']}: {value['type']}, {value['shape']}{note}"))
 
 
 def _values(path: Path) -> list[dict[str, str]]:
-    """What goes in and comes out."""
+    """Return the inputs and outputs of an ONNX file."""
     import onnx
 
     graph, found = onnx.load(path).graph, []

@@ -43,8 +43,8 @@ def inspect(
         suspects = leaks(some.table, target, schema) if target is not None else ()
     notices = source.notices
     if not some.is_all:
-        told = f"{len(some.table):,} rows drawn at random, to which the counts below refer"
-        notices = [*notices, f"the table has {some.rows:,} rows, too many for memory: columns are judged by {told}"]
+        sample = f"{len(some.table):,} rows drawn at random, to which the counts below refer"
+        notices = [*notices, f"the table has {some.rows:,} rows, too many for memory: columns are judged by {sample}"]
     if as_json:
         _print_json(schema, notices, suspects)
         return

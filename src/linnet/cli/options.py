@@ -17,7 +17,7 @@ _NO_RESUME = "--checkpoint instead of --resume"
 
 @cache
 def _options() -> dict[str, str]:
-    """What the command calls each parameter."""
+    """Return the option of each parameter."""
     from linnet.tables.options import option_names  # when there is a message, and not at every start
 
     return {**{name: f"--{option}" for name, option in option_names().items() if name != "verbose"}, **_OWN}

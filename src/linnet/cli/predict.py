@@ -1,4 +1,4 @@
-"""`linnet predict`: answers for the rows of files of any size."""
+"""`linnet predict`: predictions for the rows of files of any size."""
 
 import os
 import sys
@@ -98,7 +98,7 @@ def predict(
 def _answers(
     model: "TableModel", found: "Predictions", proba: bool, sample: bool, level: float | None, seed: int
 ) -> dict[str, Any]:
-    """The columns to write: what is predicted, or drawn, and limits of new values, all from one pass."""
+    """Return the columns to write: predictions or draws, and limits of intervals, all from one pass."""
     target = model.schema.target
     assert target is not None
     name, values = ("sample", model.sample(found, seed)) if sample else ("prediction", found.values)
@@ -113,7 +113,7 @@ def _answers(
 
 
 def _as_read(values: Any, kind: str) -> Any:
-    """Classes in the type that their column had."""
+    """Return classes in the type that their column had."""
     import pyarrow as pa
 
     classes = pa.array(values.tolist(), pa.string())
@@ -121,12 +121,12 @@ def _as_read(values: Any, kind: str) -> Any:
 
 
 def _reason(error: OSError) -> str:
-    """What the system says, without the way there that pyarrow tells."""
+    """Return the reason of an error of the system, without pyarrow's context."""
     return os.strerror(error.errno) if error.errno else str(error)
 
 
 class _JsonLines:
-    """An object a line."""
+    """Writes one JSON object per line."""
 
     def __init__(self, path: str, schema: "pa.Schema") -> None:
         self._file = Path(path).open("w", encoding="utf8")  # noqa: SIM115 - closed with this

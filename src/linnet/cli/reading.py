@@ -21,7 +21,7 @@ _PATIENCE = 1.0  # seconds before a bar shows
 
 
 def character(delimiter: str | None) -> str | None:
-    """The delimiter that a user named."""
+    """Return the delimiter that a user gave."""
     from linnet.errors import ConfigError
 
     if delimiter is None:
@@ -34,7 +34,7 @@ def character(delimiter: str | None) -> str | None:
 
 @contextmanager
 def progress(wanted: bool, then: str = "Looking at columns") -> Iterator[Callable[[float], None]]:
-    """A bar on standard error that is told how far reading is; on a terminal only, and only if it takes long."""
+    """Show a progress bar on standard error, on a terminal only, and only if reading takes long."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
@@ -85,7 +85,7 @@ def check_plain(source: "Source", needed: Sequence[str]) -> None:
 
 
 def read_model(path: Path) -> "TableModel":
-    """The model of a table in a file."""
+    """Return the model of a table from a file."""
     import linnet
     from linnet.errors import ConfigError
     from linnet.tables.model import TableModel
@@ -99,7 +99,7 @@ def read_model(path: Path) -> "TableModel":
 
 
 def read_known(model: "TableModel", paths: Sequence[str], delimiter: str | None, *, quiet: bool) -> "pa.Table":
-    """A table with the model's target, to compare its answers with."""
+    """Return a table with the model's target, to compare its predictions with."""
     from linnet.errors import DataError
 
     source, some = read_some(paths, delimiter, math.inf, quiet=quiet, types=model.schema.types)

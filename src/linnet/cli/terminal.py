@@ -26,12 +26,12 @@ _QUOTED = re.compile(r'"[^"]*"')  # a cell of CSV, or a part of one
 
 
 def shown(text: str) -> str:
-    """The text with an escape in the place of each control character: harmless on a terminal, and visible."""
+    """Return the text with an escape instead of each control character: harmless on a terminal, and visible."""
     return _NOT_SHOWN.sub(_escape, text) if _NOT_SHOWN.search(text) else text
 
 
 def on_one_line(text: str) -> str:
-    """The same with escapes for line breaks, too: what a name holds never looks like a line of linnet's own."""
+    """Return the text with control characters and line breaks escaped: no name can imitate a line of linnet's."""
     return shown(text).replace("\n", "\\n")
 
 
@@ -62,7 +62,7 @@ class Guard(io.TextIOBase):
         self.stream.flush()
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def isatty(self) -> bool:
@@ -70,12 +70,12 @@ class Guard(io.TextIOBase):
         return False
 
     def fileno(self) -> int:
-        """Of the stream behind it."""
+        """Return the property of the underlying stream."""
         return self.stream.fileno()
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """Of the stream behind it."""
+        """Return the property of the underlying stream."""
         return self.stream.encoding or "utf-8"
 
     @property
@@ -92,7 +92,7 @@ class _ShownBytes(io.RawIOBase):
         self._rest = b""  # of a row
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def write(self, data: Any) -> int:
@@ -108,7 +108,7 @@ class _ShownBytes(io.RawIOBase):
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Put guards in the place of standard output and standard error."""
+    """Replace standard output and standard error by guards."""
     before = sys.stdout, sys.stderr
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         # a stream that was closed before the start (>&-) is None
@@ -147,7 +147,7 @@ def console(*, errors: bool = False, quiet: bool = False) -> "Console":
 
 
 def line(text: str, style: str = "") -> "Text":
-    """One line of rich as it can be shown; with its escapes from the start, so that it gets the room it takes."""
+    """Return a line of rich whose control characters are escaped before its width is measured."""
     from rich.text import Text
 
     return Text(on_one_line(text), style)

@@ -124,7 +124,7 @@ def train(
 
 
 def _of_the_run(model: "TableModel", data: list[str]) -> dict[str, Any]:
-    """What is known of a run besides its model."""
+    """Return the facts of a run that its model does not have."""
     from linnet.tables.options import command_of
 
     assert model.run is not None
@@ -173,7 +173,7 @@ def _class_weight(given: Text) -> Any:
 
 
 def _listener(console: "Console", data: list[str], *, quiet: bool) -> Any:
-    """Prints how a training goes."""
+    """Return a listener that prints the progress of a training."""
     from linnet.tables.train import Listener
 
     class Printer(Listener):
@@ -192,8 +192,8 @@ def _listener(console: "Console", data: list[str], *, quiet: bool) -> Any:
 
         def noticed(self, notices: Sequence[str | LinnetError]) -> None:
             for notice in notices:
-                told = in_options(notice) if isinstance(notice, LinnetError) else notice
-                console.print(line(f"note: {told}", "dim"))
+                message = in_options(notice) if isinstance(notice, LinnetError) else notice
+                console.print(line(f"note: {message}", "dim"))
 
         def reading(self, what: str) -> Any:
             return progress(not quiet, what)
@@ -225,8 +225,8 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
     console.print(line(_kept(model, chosen, options)))
     rivals = [one for one in model.tried if not one.failed and one is not chosen]
     if not math.isfinite(chosen.scores[model.metric]):
-        told = f"warning: {model.metric} is finite for no model: scale the target, or choose by another --metric"
-        console.print(told, style="yellow")
+        message = f"warning: {model.metric} is finite for no model: scale the target, or choose by another --metric"
+        console.print(message, style="yellow")
     elif chosen.name == "constant" and rivals:
         console.print("warning: no model predicts better than a constant", style="yellow")
     elif chosen.name == "constant" and options.model == "auto":
@@ -235,18 +235,18 @@ def _say_result(console: "Console", model: "TableModel", out: Path, options: "Op
 
 
 def _kept(model: "TableModel", chosen: "Tried", options: "Options") -> str:
-    """Which model is kept, why, and from where on it says yes."""
+    """Return a line on which model is kept, why, and its threshold."""
     from linnet.tables.select import tuned_for
 
-    said = f"{chosen.name} is kept" + (f", by {model.metric}" if len(model.tried) > 1 else "")
+    summary = f"{chosen.name} is kept" + (f", by {model.metric}" if len(model.tried) > 1 else "")
     if of_laws := model.facts.get("distribution_metric"):
-        said += f" (between distributions of counts, by {of_laws})"
+        summary += f" (between distributions of counts, by {of_laws})"
     if model.law is not None and model.law.parameter is not None:
-        said += f"; counts are {model.law.head.title}, with a dispersion of {model.law.parameter:.4g}"
+        summary += f"; counts are {model.law.head.title}, with a dispersion of {model.law.parameter:.4g}"
     if model.threshold is None:
-        return said
+        return summary
     tuned = f", tuned for {tuned_for(options.metric)} on these rows" if options.threshold == "tune" else ""
-    return f"{said}; threshold {model.threshold:.4g}{tuned}"
+    return f"{summary}; threshold {model.threshold:.4g}{tuned}"
 
 
 def _as_json(model: "TableModel", out: Path) -> dict[str, Any]:

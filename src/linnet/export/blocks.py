@@ -142,13 +142,13 @@ def _read_header(header: memoryview, memory: Memory) -> tuple[str, dict[str, Pla
     entries, places, wrong = LongJSON(text, memory), {}, None
     metadata = None
     for name in entries.members():
-        told = entries.value()
+        entry = entries.value()
         if name == "__metadata__":
-            metadata = told
+            metadata = entry
             continue
         memory.take(_BYTES_PER_ARRAY)
         try:
-            places[name] = place_of(name, told)
+            places[name] = place_of(name, entry)
         except FormatError as error:
             wrong = error
             places[name] = Place(0, 0, np.dtype(np.uint8), ())

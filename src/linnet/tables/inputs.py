@@ -48,7 +48,7 @@ def paths_of(data: Data) -> list[str]:
 
 
 def as_arrow(data: Data, types: "Types | None" = None) -> "pa.Table":
-    """All rows of data of any kind as a table of plain types; `types` of columns of files, where they are known."""
+    """Return all rows of data of any kind as a table of plain types; `types`: of columns of files, where known."""
     import pyarrow as pa
 
     from linnet.tables.io.types import converted
@@ -118,7 +118,7 @@ def _is_column(values: Any) -> bool:
 
 
 def _of_columns(columns: Mapping[Any, Any]) -> "pa.Table":
-    """A table of columns by name."""
+    """Return a table from columns by name."""
     import pyarrow as pa
 
     check_names(list(map(str, columns)), "the table")
@@ -147,6 +147,6 @@ def _of_columns(columns: Mapping[Any, Any]) -> "pa.Table":
 
 
 def _of_rows(rows: Sequence[Mapping[Any, Any]]) -> "pa.Table":
-    """A table of rows by the names of their columns."""
+    """Return a table from rows, each a dict."""
     names = dict.fromkeys(name for row in rows for name in row)
     return _of_columns({name: [row.get(name) for row in rows] for name in names})

@@ -1,4 +1,4 @@
-"""Columns that give the target away: each alone predicts rows that its prediction was not learned from.
+"""Columns that leak the target: each alone predicts rows that it was not fitted to.
 
 A column's rows are grouped: by level, or by quantiles of its numbers. Half the rows say what the target is on average
 in each group, the other half say how well that predicts: by the area under the ROC curve (two classes), by R² (numbers
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A column that alone predicts the target, nearly."""
+    """A column that alone predicts the target almost perfectly."""
 
     column: str
     measure: str
@@ -64,7 +64,7 @@ def leaks(table: pa.Table, target: str, schema: Schema | None = None) -> tuple[L
 
 
 def _truth(column: pa.ChunkedArray, schema: Schema) -> tuple[Floats, int]:
-    """The target as numbers, and how many classes it has, 0 if none."""
+    """Return the target as numbers, and its number of classes, 0 for a number."""
     assert schema.target is not None
     assert schema.task is not None
     if not schema.task.has_classes:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @saved
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A candidate and how it did on the held-out rows."""
+    """A candidate and its scores on the held-out rows."""
 
     name: str
     what: str  # in words
@@ -155,12 +155,12 @@ class TableModel(Saved):
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The columns that prediction reads."""
+        """The columns that predictions need."""
         return (*(column.name for column in self.schema.used), *self.roles.shifts.values())
 
     @property
     def has_proba(self) -> bool:
-        """Whether there are probabilities of classes."""
+        """Whether the model predicts probabilities of classes."""
         return self.classes is not None and hasattr(self.estimator, "predict_proba")
 
     @property

@@ -1,4 +1,4 @@
-"""One network of a table's columns, just as it is asked for: `linnet.train(..., model="sequential")`.
+"""One network of a table's columns, exactly as specified: `linnet.train(..., model="sequential")`.
 
 Columns must be numbers, which are taken as they are; there is no ensemble, no early stopping and no calibration. The
 layers are trained by `Sequential`, for as many epochs as are asked for, so that a program with the same layers, rows
@@ -41,7 +41,7 @@ _HEADS = heads_by_loss(keras=True)
 
 
 def losses_of(task: Task) -> tuple[str, ...]:
-    """The losses that a task can have, its own first."""
+    """Return the losses that suit a task, its default first."""
     offered = [kind for kind in HEADS.values() if kind.table_loss]
     if task.has_classes:
         several = task is Task.MANY_CLASSES
@@ -105,7 +105,7 @@ class TableNetwork:
         need(fits(self.hidden, list[int] | tuple[int, ...]), self, "hidden")
 
     def fit(self, X: "pa.Table", y: Array, sample_weight: Array | None = None) -> Self:
-        """Train from first weights on, for all epochs."""
+        """Train from initial weights for all epochs."""
         outcomes = 1
         if self.task.has_classes:
             self.classes_ = np.unique(y)
@@ -121,7 +121,7 @@ class TableNetwork:
             model.build(x.shape[1])
             self.model_ = model
             return self
-        said = model.fit(
+        trained = model.fit(
             x,
             self._codes(y),
             batch_size=self.batch_size,
@@ -130,16 +130,16 @@ class TableNetwork:
             sample_weight=sample_weight,
             threads=self.threads,
         )
-        self.model_, self.history_ = model, said.history
+        self.model_, self.history_ = model, trained.history
         return self
 
     def mean_loss(self, X: Any, y: Any) -> float:
-        """The loss on rows, with the penalty, as `Sequential.evaluate` has it."""
+        """Return the loss on rows with the penalty, as `Sequential.evaluate` computes it."""
         found = self._fitted().evaluate(_numbers(X), self._codes(y), return_dict=True)
         return found["loss"]
 
     def predict(self, X: "pa.Table") -> Array:
-        """The class, mean count or number of each row."""
+        """Return the predicted class, mean count or number of each row."""
         mean = self._fitted().predict(_numbers(X)).astype(np.float64)
         if self.classes_ is None:
             return mean[:, 0]
@@ -154,7 +154,7 @@ class TableNetwork:
 
     @property
     def has_proba(self) -> bool:
-        """Whether the loss is that of probabilities."""
+        """Whether the loss gives probabilities."""
         return self._kind().has_probabilities
 
     def _kind(self) -> type[Head]:

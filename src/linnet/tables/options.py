@@ -1,4 +1,4 @@
-"""How to train on a table: all that `linnet.train` can be asked for, checked once."""
+"""The options of `linnet.train`, checked once."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -173,13 +173,13 @@ class Options:
 
     @property
     def network(self) -> dict[str, Any]:
-        """The settings of a network that are given."""
+        """The settings of the network that were given."""
         names = (*_names("network"), *_names("not_sequential"))
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     @property
     def sequential(self) -> dict[str, Any]:
-        """The settings of one network just as it is asked for, by the names that `TableNetwork` has for them."""
+        """The settings of `model="sequential"`, by their names in `TableNetwork`."""
         both = {**_names("network"), **_names("sequential")}
         return {theirs: value for name, theirs in both.items() if (value := getattr(self, name)) is not None}
 
@@ -204,12 +204,12 @@ def _names_of_columns(given: object, parameter: str) -> tuple[str, ...]:
 
 
 def _names(kind: str) -> dict[str, str]:
-    """The parameters of a kind, with what is said of it: what `TableNetwork` calls them, or why it has none."""
+    """Return the parameters of a kind, with their names in `TableNetwork` or the reason why it has none."""
     return {each.name: each.metadata[kind] for each in fields(Options) if each.metadata.get(kind)}
 
 
 def option_names() -> dict[str, str]:
-    """What the command calls each parameter, without dashes."""
+    """Return the command's name of each parameter, without dashes."""
     return {each.name: each.metadata.get("option") or each.name.replace("_", "-") for each in fields(Options)}
 
 

@@ -78,7 +78,7 @@ class Predictions:
     law: Law | None = None
 
     def decided(self, classes: Array, threshold: float | None) -> "Predictions":
-        """The same probabilities with the classes that a threshold makes of them."""
+        """Return the predictions with the classes that a threshold makes of their probabilities."""
         assert self.proba is not None
         return replace(self, values=decide(classes, self.proba, threshold))
 
@@ -117,22 +117,22 @@ class Evaluation:
 
     @property
     def table(self) -> "pa.Table":
-        """The rows as they came."""
+        """The table of the rows."""
         return self.rows.table
 
     @property
     def y(self) -> Array:
-        """Their targets."""
+        """Targets of the rows."""
         return self.rows.y
 
     @property
     def weights(self) -> Floats | None:
-        """Their weights, scaled to sum to the number of rows."""
+        """Row weights, scaled to sum to the number of rows."""
         return self.rows.weights
 
     @property
     def w(self) -> Floats:
-        """The weights, 1 each if there are none."""
+        """Row weights, 1 each if there are none."""
         return np.ones(len(self.y)) if self.weights is None else self.weights
 
     @cached_property
@@ -145,7 +145,7 @@ class Evaluation:
         return Compared(self.y, self.predicted, self.proba, self.model.classes, self.weights, surprise)
 
     def scores(self, wanted: Sequence[Metric]) -> dict[str, float]:
-        """Those metrics that these predictions have."""
+        """Return the metrics that suit the predictions, with their values."""
         with hearing():  # of a class without rows: what cannot be computed is NaN
             return {metric.name: metric(self.compared) for metric in self.possible(wanted)}
 

@@ -27,7 +27,7 @@ _MAX_CLASS_CHARACTERS = 10_000  # characters
 @saved
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Columns with a task of their own; none of them is learned from."""
+    """The columns with a role of their own, none of which is a feature."""
 
     target: str
     exposure: str | None = None
@@ -43,17 +43,17 @@ class Roles:
 
     @property
     def given(self) -> dict[str, str]:
-        """The columns by their roles, those there are."""
+        """Return the columns by role."""
         return {each.name: name for each in fields(self) if (name := getattr(self, each.name)) is not None}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those there are."""
+        """Return the names of the columns that have a role."""
         return tuple(self.given.values())
 
     @property
     def shifts(self) -> dict[str, str]:
-        """Exposure and offset, those there are: what is added to the linear output."""
+        """Return the exposure and the offset, where given: what is added to the linear predictor."""
         both = {"exposure": self.exposure, "offset": self.offset}
         return {name: column for name, column in both.items() if column is not None}
 
@@ -85,7 +85,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class AppliedRows:
-    """Rows as a schema reads them, before the encoder of any one model."""
+    """Rows as a schema reads them, before a model's encoder."""
 
     x: "pa.Table"
     given: dict[str, Array]  # exposure and offset, those there are
@@ -104,11 +104,11 @@ class AppliedRows:
         return len(self.x)
 
     def take(self, rows: Array) -> "AppliedRows":
-        """Some of the rows, in the given order; what was noticed stays with the whole."""
+        """Return some of the rows, in the given order, without the notices."""
         return AppliedRows(self.x.take(rows), {name: values[rows] for name, values in self.given.items()}, {})
 
     def with_columns(self, columns: dict[str, Any]) -> "AppliedRows":
-        """The rows with other values in some columns."""
+        """Return the rows with other values in some columns."""
         x = self.x
         for name, values in columns.items():
             x = x.set_column(x.column_names.index(name), name, values)
@@ -164,7 +164,7 @@ class TableRows:
         return len(self.x)
 
     def warn(self) -> None:
-        """Warn of what was noticed, if anything."""
+        """Warn of what was noticed about the rows, if anything."""
         for what, counts in (
             ("levels never seen in training, which have no effect", self.unseen),
             ("levels never seen in training, which count as rare ones", self.rare),
@@ -196,7 +196,7 @@ def with_codes(table: "pa.Table") -> "pa.Table":
 
 
 def numbers_of(table: "pa.Table", name: str) -> Array:
-    """A column of finite numbers, or an error that names row and column."""
+    """Return a column of finite numbers, or raise an error that names the row and the column."""
     import pyarrow as pa
 
     if name not in table.column_names:
@@ -211,7 +211,7 @@ def numbers_of(table: "pa.Table", name: str) -> Array:
 
 
 def given_of(table: "pa.Table", roles: Roles) -> dict[str, Array]:
-    """Weights, exposure and offset of the rows, those there are, by the names that `fit` has for them."""
+    """Return the weights, exposure and offset of the rows, where given, by the names that `fit` uses."""
     columns = {**roles.shifts, **({} if roles.weights is None else {"sample_weight": roles.weights})}
     return {name: numbers_of(table, column) for name, column in columns.items()}
 
@@ -232,7 +232,7 @@ def check_given(table: "pa.Table", roles: Roles, numbers: NDArray[np.int64]) -> 
 
 
 def target_of(table: "pa.Table", schema: Schema, task: Task, classes: Array | None = None) -> Array:
-    """The target as estimators take it: classes as they are written, numbers as numbers."""
+    """Return the target as estimators take it: classes as written, numbers as floats."""
     assert schema.target is not None
     name = schema.target.name
     if name not in table.column_names:
@@ -280,19 +280,19 @@ def _as_known(names: list[str], style: str, classes: list[str], their_style: str
 
 
 def class_codes(column: "pa.ChunkedArray", classes: Array) -> NDArray[np.int32]:
-    """The places of rows' classes among those given, -1 where it is none of them."""
+    """Return the index of each row's class among those given, -1 for other classes."""
     names, codes = _coded(column)
     place = {name: code for code, name in enumerate(classes)}
     return np.array([*(place.get(name, -1) for name in names), -1], np.int32)[codes]
 
 
 def _coded(column: "pa.ChunkedArray") -> tuple[list[str], NDArray[np.int32]]:
-    """The different values of a column, as they are written, and every row's place among them."""
+    """Return the distinct values of a column, as written, and the index of each row's value."""
     coded = column.combine_chunks().dictionary_encode()
     return [str(value) for value in coded.dictionary.to_pylist()], coded.indices.to_numpy()
 
 
 def with_target(table: "pa.Table", schema: Schema) -> "pa.Table":
-    """The rows that have a target."""
+    """Return the rows that have a target."""
     known = schema.has_target(table)
     return table if known.all() else table.filter(known)

@@ -76,7 +76,7 @@ class Schema:
         return cls(len(table), tuple(columns), found, *read)
 
     def as_numbers(self) -> "Schema":
-        """The same with every column read as the number that it is, none left out; a DataError names what is none."""
+        """Return the schema with every column read as numbers and none left out; a DataError names other columns."""
         for column in self.columns:
             if column.missing or not re.fullmatch(r"u?int\d+|halffloat|float|double", column.type):
                 found = f"{column.missing:,} gaps" if column.missing else f"values of type {column.type}"
@@ -89,7 +89,7 @@ class Schema:
 
     @property
     def used(self) -> tuple[Column, ...]:
-        """The columns that a model gets."""
+        """The columns that a model uses."""
         return tuple(column for column in self.columns if column.used)
 
     @property
@@ -104,21 +104,21 @@ class Schema:
 
     @property
     def notices(self) -> list[str]:
-        """What a user should know, a sentence each."""
+        """Notices for the user, one sentence each."""
         out = [f"column {column.name!r} is left out: it {column.note}" for column in self.columns if not column.used]
         if self.target is not None and self.target.missing:
             out.append(f"{self.target.missing:,} rows have no {self.target.name!r}: they are left out")
         return out
 
     def to_dict(self) -> dict[str, Any]:
-        """Values that JSON has."""
+        """Return the schema as values of JSON."""
         both = {name: getattr(self, name) for name in self.__slots__}
         target = None if self.target is None else column_facts(self.target)
         return {**both, "columns": tuple(map(column_facts, self.columns)), "target": target}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Schema":
-        """The schema of which `to_dict` made the values."""
+        """Return the schema from the values of `to_dict`."""
         target = values["target"]
         columns = tuple(column_of(column) for column in values["columns"])
         return cls(
@@ -126,7 +126,7 @@ class Schema:
         )
 
     def has_target(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Which rows have a target; where it is a number, a word is none."""
+        """Return which rows have a target; words in a column of numbers are missing."""
         assert self.target is not None
         if self.target.is_number:
             return np.isfinite(self.target_numbers(table))
@@ -172,12 +172,12 @@ def _all_finite(table: pa.Table) -> Iterator[str]:
 
 
 def made_of(column: Column) -> list[str]:
-    """The names of the columns that one becomes."""
+    """Return the names of the columns that a column becomes."""
     return column.made_of()
 
 
 def unknown_column(name: str, names: Sequence[str]) -> DataError:
-    """Build the error for a column that is not there."""
+    """Build the error for a column that does not exist."""
     return DataError(str(unknown_name("column", name, names)))
 
 

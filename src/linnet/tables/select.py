@@ -130,7 +130,7 @@ def best_model(
 
 @dataclass(frozen=True)
 class _Fit:
-    """A candidate that was fitted and measured."""
+    """A candidate that was fitted and evaluated."""
 
     head: str  # the family of the counts that it fits, if it is of one
     scores: dict[str, float]
@@ -140,7 +140,7 @@ class _Fit:
 
 
 def _best(fits: Sequence[_Fit], metric: Metric) -> _Fit:
-    """The fit that is best by a metric; of equal ones the first, which is the simplest."""
+    """Return the best fit by a metric; of equally good ones the first, which is the simplest."""
     best = fits[0]
     for fit in fits[1:]:
         if _beats(metric, *(one.scores.get(metric.name, float("nan")) for one in (fit, best))):
@@ -160,7 +160,7 @@ def _best_law(fits: Sequence[_Fit], options: Options) -> _Fit | None:
 
 @dataclass
 class _Rows:
-    """The rows to train on and those held out, in the forms that candidates take, each made once."""
+    """The training and validation rows in the forms that candidates take, each made once."""
 
     schema: Schema
     roles: Roles
@@ -174,7 +174,7 @@ class _Rows:
     read: list[tuple[Any, TableRows]] = field(default_factory=list)  # held-out rows, by encoder
 
     def of(self, candidate: Candidate) -> Examples:
-        """The rows to fit a candidate to."""
+        """Return the rows to fit a candidate to."""
         if not candidate.from_file:
             return self.some
         if self.encoded is None and self.whole is not None:
@@ -184,7 +184,7 @@ class _Rows:
         return self.encoded
 
     def predictions(self, model: TableModel) -> Predictions:
-        """What a model predicts of the held-out rows, which are encoded once per encoder."""
+        """Return a model's predictions of the held-out rows, which are encoded once per encoder."""
         encoder = prepared_encoder_of(model.estimator)
         rows = next((rows for known, rows in self.read if known is encoder), None)
         if rows is None:
@@ -202,7 +202,7 @@ def _parted(
     numbers: NDArray[np.int64] | None,
     whole: TableOnDisk | None,
 ) -> _Rows:
-    """Check the rows, and part them."""
+    """Check the rows and split them."""
     task = schema.task
     assert task is not None
     assert schema.target is not None
@@ -280,18 +280,18 @@ def _beats(metric: Metric, value: float, best: float) -> bool:
 
 
 def _passed(started: float) -> float:
-    """Seconds since then."""
+    """Return the seconds since a time."""
     return time.perf_counter() - started
 
 
 def _variance(predictions: Predictions, rows: KnownRows) -> float:
-    """How far numbers lie from what is predicted: the mean of the squared residuals."""
+    """Return the variance of the residuals: the mean of their squares."""
     with np.errstate(over="ignore"):
         return float(np.average((rows.y - predictions.values) ** 2, weights=rows.weights))
 
 
 def _line(task: Task, options: Options) -> list[Candidate]:
-    """The candidates, once all that can be told without the rows is known to be right."""
+    """Return the candidates, after every check that needs no rows."""
     from linnet.estimators.mlp.settings import check_settings
 
     line = candidates(task, options)
@@ -311,7 +311,7 @@ def _line(task: Task, options: Options) -> list[Candidate]:
 
 
 def _metrics(task: Task, line: list[Candidate], options: Options) -> tuple[Metric, list[Metric]]:
-    """The metric that chooses, which all candidates must have, and all that are told."""
+    """Return the metric that chooses, which all candidates must support, and all metrics that are reported."""
     every = metrics_of(task) if all(each.proba for each in line) else []
     possible = every or [metric for metric in metrics_of(task) if metric.needs is not Needs.PROBABILITIES]
     chooser = as_metric(options.metric, task) if options.metric else possible[0]
@@ -324,7 +324,7 @@ def _metrics(task: Task, line: list[Candidate], options: Options) -> tuple[Metri
 
 
 def _check_checkpoint(network: Candidate | None, options: Options) -> None:
-    """Refuse now what would be refused when it is the network's turn, as far as it can be told without the rows."""
+    """Raise at once the errors of the network's fit that can be known without the rows."""
     assert options.checkpoint is not None
     if network is None:
         raise ConfigError(
@@ -342,7 +342,7 @@ def _check_checkpoint(network: Candidate | None, options: Options) -> None:
 
 
 def _check_any(checkpoint: str, networks: list[Candidate]) -> None:
-    """Refuse a checkpoint that none of these networks can go on from; which of them will is told by other models."""
+    """Refuse a checkpoint from which none of these networks can continue."""
     from linnet.estimators.mlp.resume import check_resumable
 
     reasons = []
@@ -356,7 +356,7 @@ def _check_any(checkpoint: str, networks: list[Candidate]) -> None:
 
 
 def _fitted(candidate: Candidate, rows: Examples, checkpoint: str | None) -> Any:
-    """The candidate's model, fitted, or gone on with from a checkpoint."""
+    """Return the candidate's model, fitted, or continued from a checkpoint."""
     from linnet.estimators.mlp.resume import resume
 
     model = candidate.make()
@@ -381,7 +381,7 @@ def tuned_for(metric: str | None) -> str:
 def _with_threshold(
     model: TableModel, predictions: Predictions, rows: KnownRows, options: Options
 ) -> tuple[TableModel, Predictions]:
-    """The model with the threshold that is asked for, or the best one, and the classes that it then predicts."""
+    """Return the model with the requested or the best threshold, and the classes that it then predicts."""
     if options.threshold is None:
         return model, predictions
     assert model.classes is not None

@@ -1,4 +1,4 @@
-"""What is to be predicted, read off the target: two classes, many classes, counts or a number."""
+"""The task, inferred from the target: two classes, many classes, counts or a number."""
 
 import re
 
@@ -77,7 +77,7 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
 
 
 def check_task(task: str, target: Column) -> Task:
-    """Return the task that a user asks for; a DataError if the target is not made for it."""
+    """Return the task that a user requests; raise a DataError if the target does not suit it."""
     wanted = Task(check_name(task, "task", list(Task)))
     _check_varied(target)
     if wanted is Task.TWO_CLASSES and target.distinct != 2:

@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Is told how a training goes. This one warns of columns that leak the target, and says nothing else."""
+    """Follows the progress of a training. This base class only warns of columns that leak the target."""
 
     def read(self, schema: Schema, notices: Sequence[str], suspects: Sequence[Leak]) -> None:
-        """Columns are judged, and nothing is trained yet."""
+        """Called once the columns are known, before any training."""
         for suspect in suspects:
             warn(str(suspect), DataWarning)
 
     def begins(self, name: str) -> None:
-        """A candidate is about to be fitted."""
+        """Called before a candidate is fitted."""
 
     def noticed(self, notices: Sequence[str | LinnetError]) -> None:
         """Something to know, about the rows in files, or about what is tried; an error has parameters in its words."""
 
     def reading(self, what: str) -> "AbstractContextManager[Progress | None]":
-        """Stand around a pass over files, and give what is told how far it is, if anything."""
+        """Return a context for a pass over files, which gives a callback of its progress, or None."""
         return nullcontext()
 
 
@@ -107,7 +107,7 @@ def train(
     exposure, offset : str, optional
         For counts: the columns that say how long or how much was counted, and what is added to the linear output.
     weights : str, optional
-        The column that says how much each row counts.
+        The column of row weights.
     class_weight : "balanced" or dict, optional
         Weights of classes.
     drop, text : str or list of str
@@ -162,7 +162,7 @@ def train_on(
     folder: Path | None = None,
     delimiter: str | None = None,
 ) -> TableModel:
-    """Train with checked options, telling a listener how it goes.
+    """Train with checked options, and report progress to a listener.
 
     `folder`: where to encode the rows of files that are too large to hold; they take about as much room there.
     `delimiter`: of text files, if it shall not be recognised.
@@ -224,7 +224,7 @@ def train_on(
 
 @dataclass(frozen=True)
 class _Read:
-    """A table, or some of its rows."""
+    """A table, or a sample of its rows."""
 
     table: "pa.Table"
     rows: int  # of the whole table
@@ -265,5 +265,5 @@ def _check_apart(data: Data, valid: Data) -> None:
     trained = {real_path(name) for name in paths_of(data)}
     same = [name for name in paths_of(valid) if real_path(name) in trained]
     if same or (valid is data and not is_real(valid)):
-        told = Parameter("valid", same[0]) if same else Parameter("valid")
-        raise ConfigError(told, ": these are training rows, so they cannot show how the model predicts others")
+        given = Parameter("valid", same[0]) if same else Parameter("valid")
+        raise ConfigError(given, ": these are training rows, so they cannot show how the model predicts others")

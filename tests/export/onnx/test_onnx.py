@@ -342,13 +342,13 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
         (np.array(["", None, "a"] * 100, dtype=object), "'when' has empty text and missing values"),
     ],
 )
-def test_levels_that_cannot_be_told(values: Any, message: str, tmp_path: Path) -> None:
+def test_levels_that_onnx_cannot_distinguish(values: Any, message: str, tmp_path: Path) -> None:
     model = MLPRegressor(**NET).fit(pd.DataFrame({"when": values}), Z)
     with pytest.raises(ConfigError, match=message):
         model.to_onnx(tmp_path / "no.onnx")
 
 
-def test_classes_that_cannot_be_told(tmp_path: Path) -> None:
+def test_classes_that_onnx_cannot_distinguish(tmp_path: Path) -> None:
     model = LogisticRegression().fit(X, TWO)
     model.classes_ = np.array(["2024-01-01", "2024-01-02"], "datetime64[D]")
     with pytest.raises(ConfigError, match=r"classes such as datetime.date.* cannot be in an ONNX file"):

@@ -176,7 +176,7 @@ def test_an_unsorted_matrix_or_one_with_repeated_entries_is_the_same_matrix() ->
     np.testing.assert_allclose(base.predict_proba(unsorted), base.predict_proba(X), rtol=1e-12)
 
 
-def test_too_few_iterations_are_said() -> None:
+def test_too_few_iterations_are_reported() -> None:
     with pytest.warns(UserWarning, match="the fit has not converged after 3 iterations"):
         model = LogisticRegression(max_iter=3, solver="lbfgs").fit(X, COUNTS[:, 0] > 1)
     assert model.n_iter_ == [3]

@@ -194,7 +194,7 @@ class Counted:
         return getattr(self.inside, name)
 
 
-def test_whether_there_are_rows_is_told_by_the_source() -> None:
+def test_whether_there_are_rows_depends_on_the_source() -> None:
     """Not by its class: wrapped rows in memory are solved as they are without the wrapper, to the last byte."""
     whole = make("squared error", l2=None)
     wrapped = replace(whole, data=Counted(whole.data))  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ _HEADER, _BUFFERS, _COMPRESSION, _DATA = 2, 2, 3, 1  # numbers of fields: of a m
 
 
 def check_batches(path: Path, kind: str, name: str) -> None:
-    """Raise a DataError if a batch would take too much memory; what cannot be told is left to the reader."""
+    """Raise a DataError if a batch would take too much memory; damaged files are left to the reader."""
     with pa.memory_map(os.fsencode(path)) as file:
         if kind == "arrow":
             file.seek(_MAGIC)
@@ -37,7 +37,7 @@ def check_batches(path: Path, kind: str, name: str) -> None:
 
 
 def _size(message: Any) -> int:
-    """Bytes of the buffers of a batch, if they are compressed; 0 if they are not."""
+    """Return the bytes of a batch's buffers once decompressed; 0 if they are not compressed."""
     data, body = memoryview(message.metadata), message.body
     batch = _table(data, _root(data), _HEADER)
     if message.type == "dictionary":
@@ -64,7 +64,7 @@ def _unsigned(data: memoryview, place: int) -> int:
 
 
 def _field(data: memoryview, table: int, number: int) -> int:
-    """Where a field of a table is, 0 if it is not there."""
+    """Return the position of a field of a table; 0 if it is absent."""
     (back,) = struct.unpack_from("<i", data, table)
     size, place = struct.unpack_from("<H", data, table - back)[0], 4 + 2 * number
     offset: int = struct.unpack_from("<H", data, table - back + place)[0] if place < size else 0
@@ -72,7 +72,7 @@ def _field(data: memoryview, table: int, number: int) -> int:
 
 
 def _table(data: memoryview, table: int, number: int) -> int:
-    """Where a field leads to."""
+    """Return the position that a field points to."""
     if not (place := _field(data, table, number)):
         raise ValueError("a field is not there")
     return place + _unsigned(data, place)

@@ -35,7 +35,7 @@ _TOGETHER = 1 << 15  # columns of a wide table that are read at a time
 
 @dataclass(frozen=True)
 class BinaryFile:
-    """A Parquet or Arrow file, which knows the types of its columns."""
+    """A Parquet or Arrow file, whose columns have types."""
 
     name: str
     path: Path
@@ -46,16 +46,16 @@ class BinaryFile:
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Size of the file in bytes."""
         return self.path.stat().st_size
 
     @property
     def known_types(self) -> Types:
-        """The types that the file has written down."""
+        """Return the types of the columns, which the file states."""
         return {name: plain(type_) for name, type_ in zip(self.names, self.schema.types, strict=True)}
 
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
-        """Some rows at a time."""
+        """Yield some rows at a time."""
         size, done, plain_bytes = self.size, 0, 0
         for whole, total in self._batches(columns):
             whole.validate(full=True)  # what pyarrow trusts in a file
@@ -101,7 +101,7 @@ class BinaryFile:
             start = end
 
     def _batches(self, columns: set[str] | None) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Batches, and the number of rows in the file, 0 if it is not known."""
+        """Return the batches and the number of rows of the file, 0 if it is unknown."""
         places = [place for place, name in enumerate(self.names) if columns is None or name in columns]
         rows = max(1, min(_ROWS, _CHUNK // max(1, len(places))))
         if self.format == "parquet":
@@ -168,7 +168,7 @@ def open_binary(name: str, path: Path, kind: str, notice: Callable[[str], None])
 
 
 def _text_sizes(batch: pa.RecordBatch) -> NDArray[np.int64]:
-    """Bytes of each row's texts."""
+    """Return the bytes of each row's texts."""
     sizes = np.zeros(batch.num_rows, np.int64)
     for column in batch.columns:
         if (lengths := _lengths(column)) is not None:
@@ -177,7 +177,7 @@ def _text_sizes(batch: pa.RecordBatch) -> NDArray[np.int64]:
 
 
 def _plain_size(batch: pa.RecordBatch, text_sizes: NDArray[np.int64]) -> int:
-    """About how many bytes a batch is as plain values."""
+    """Return about how many bytes a batch takes as plain values."""
     runs = sum(pa.types.is_run_end_encoded(type_) for type_ in batch.schema.types)
     return max(int(8 * batch.num_rows * runs), int(batch.nbytes), int(text_sizes.sum()))
 
@@ -192,7 +192,7 @@ def _is_text(type_: pa.DataType) -> bool:
 
 
 def _lengths(column: pa.Array) -> Any:
-    """Bytes of each row's text, None if it holds no texts."""
+    """Return the bytes of each row's text; None for a column without texts."""
     if pa.types.is_dictionary(column.type):
         of_values = _lengths(column.dictionary)
         if of_values is None or not len(of_values):

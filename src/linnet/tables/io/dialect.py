@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
 
 @dataclass(frozen=True)
 class Dialect:
-    """What was recognised."""
+    """The format of a text file: encoding, delimiter, decimal sign, names of columns."""
 
     encoding: str = "utf-8"
     delimiter: str = ","
@@ -88,9 +88,9 @@ def recognise(
         text = sample.decode("cp1252", errors="replace")
     newline = "\n" if "\n" in text else "\r"
     blank = len(sample) - len(sample.lstrip(b"\r\n"))
-    if told := re.match(r"sep=(.)\r?\n", text[blank:]):  # a spreadsheet's way to say it
-        delimiter = delimiter or told[1]
-        blank += told.end()
+    if stated := re.match(r"sep=(.)\r?\n", text[blank:]):  # a spreadsheet's way to say it
+        delimiter = delimiter or stated[1]
+        blank += stated.end()
     rows_of = sample[blank:]
     start = blank + (first_row_end(rows_of) or rows_of.find(newline.encode()) + 1 or len(rows_of))
     if delimiter is None:
@@ -111,7 +111,7 @@ def recognise(
 def unique_names(
     name: str, found: Sequence[str], notice: Callable[[str], None], rows: Sequence[Sequence[str]] = ()
 ) -> tuple[str, ...]:
-    """Names without spaces around them, none of them empty or used twice."""
+    """Return the names without surrounding spaces, made unique and not empty."""
     names: dict[str, None] = {}
     changed = []
     taken = {text.strip() for text in found}
@@ -135,7 +135,7 @@ def unique_names(
 
 
 def _rows(text: str, delimiter: str, whole: bool) -> list[list[str]]:
-    """Some of the first rows; the last one of a sample may be cut, and is left out."""
+    """Return some of the first rows, without the last one of a sample, which may be cut."""
     rows: list[list[str]] = []
     limit = csv.field_size_limit(max(len(text), csv.field_size_limit()))
     try:
@@ -155,7 +155,7 @@ def _rows(text: str, delimiter: str, whole: bool) -> list[list[str]]:
 
 
 def _delimiter(text: str, whole: bool) -> str:
-    """The one that splits most rows into as many fields as the first, and into most."""
+    """Return the delimiter that splits most rows into as many fields as the first row, and into the most fields."""
     best, most = ",", (0.0, 1)
     for delimiter in _DELIMITERS:
         counts = [len(row) for row in _rows(text, delimiter, whole)]
@@ -168,7 +168,7 @@ def _delimiter(text: str, whole: bool) -> str:
 
 
 def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
-    """A comma, if numbers are written with it and none with a point."""
+    """Return the decimal sign: a comma if numbers contain commas and no points."""
     if delimiter == ",":
         return "."
     cells = [cell for row in rows for cell in row if _NUMBER.fullmatch(cell)]

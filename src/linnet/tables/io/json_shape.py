@@ -34,7 +34,7 @@ def too_deep(text: bytes) -> int | None:
 
 
 def different_keys(text: bytes) -> int:
-    """How many columns the rows have together, at most; 0 if that is next to what each row has by itself."""
+    """Return an upper bound of the number of different keys; 0 if most rows have most keys."""
     rows = text.count(b"\n") + 1
     if rows * text.count(b":") <= MAX_CELLS:
         return 0

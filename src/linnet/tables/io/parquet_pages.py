@@ -60,7 +60,7 @@ def with_long_texts(file: BinaryIO, metadata: Any, limit: int) -> set[str]:
 
 
 def _longest_entry(file: BinaryIO, chunk: Any, limit: int) -> float:
-    """The length of a dictionary's entry that is longer than so many bytes, else 0; infinite if it is not known."""
+    """Return the length of a dictionary entry longer than the limit, 0 if there is none, infinity if unknown."""
     place = _start(chunk)
     file.seek(place)
     try:
@@ -86,7 +86,7 @@ def _longest_entry(file: BinaryIO, chunk: Any, limit: int) -> float:
 
 
 def _start(chunk: Any) -> int:
-    """Where the first page of a column is."""
+    """Return the position of a column's first page."""
     place: int = chunk.data_page_offset
     if chunk.dictionary_page_offset is not None and 0 < chunk.dictionary_page_offset < place:
         place = chunk.dictionary_page_offset
@@ -94,7 +94,7 @@ def _start(chunk: Any) -> int:
 
 
 def _largest_page(file: BinaryIO, chunk: Any) -> int:
-    """The size of a column's largest page once decompressed; what cannot be told is left to the reader."""
+    """Return the size of a column's largest page once decompressed; damaged files are left to the reader."""
     place = _start(chunk)
     end, largest = place + chunk.total_compressed_size, 0
     for _ in range(_MAX_PAGES):
@@ -145,7 +145,7 @@ def _number(data: bytes, place: int) -> tuple[int, int]:
 
 
 def _after(data: bytes, place: int, kind: int) -> int:
-    """Where a value of a kind that does not matter ends."""
+    """Return the position after a value that is skipped."""
     if kind in (1, 2):  # true and false are told by the kind
         return place
     if kind == 3:

@@ -27,7 +27,9 @@ def folder_values(file: Path, root: Path) -> dict[str, str | None]:
         name, sign, value = folder.partition("=")
         if sign and name:
             if not is_whole(folder):
-                raise DataError(f"{file}: the name of the folder {folder!a} is not UTF-8, and holds a value: rename it")
+                raise DataError(
+                    f"{file}: the name of the folder {folder!a} is not UTF-8, but contains a value: rename it"
+                )
             found[unquote(name)] = None if value == _MISSING else unquote(value)
     return found
 
@@ -41,12 +43,12 @@ class Partition:
 
     @property
     def name(self) -> str:
-        """As the user gave it."""
+        """The name as the user gave it."""
         return str(self.part.name)
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Size of the file in bytes."""
         return int(self.part.size)
 
     @property
@@ -76,7 +78,7 @@ class Partition:
 
 
 def partitioned(part: Any, values: Mapping[str, str | None], notice: Callable[[str], None]) -> Any:
-    """The file with the columns of its folders, if it has any; a column of the file's own counts more."""
+    """Return the file with the columns of its folders, if any; the file's own columns take precedence."""
     own = [name for name in values if name in part.names]
     for name in own:
         notice(f"both the folders' names and the files have a value of {name!r}: that of the files is used")

@@ -32,7 +32,7 @@ class TableSample:
 
 
 class Sample:
-    """Takes a table block by block, and keeps all rows until they are `most` bytes; then only few of them.
+    """Takes a table block by block; keeps all rows up to `most` bytes, and of larger tables a random sample.
 
     Each time the rows kept are too many, those with a draw in the upper half of what is left go.
     """
@@ -47,7 +47,7 @@ class Sample:
         self._held = 0  # bytes
 
     def add(self, table: "pa.Table") -> None:
-        """Take the next rows."""
+        """Add the next rows."""
         numbers = np.arange(self.rows, self.rows + len(table))
         self.rows += len(table)
         self._tables.append(table)
@@ -80,7 +80,7 @@ class Sample:
 
 
 def _draws(numbers: Numbers) -> NDArray[np.float64]:
-    """A number from 0 to 1 for each row number, as good as random (splitmix64)."""
+    """Return a pseudo-random number from 0 to 1 for each row number (splitmix64)."""
     x = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

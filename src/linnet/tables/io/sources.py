@@ -47,22 +47,22 @@ class Part(Protocol):
 
     @property
     def name(self) -> str:
-        """As the user gave it."""
+        """The name as the user gave it."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns, none if every row names them."""
+        """Names of the columns; none if every row names its own."""
 
     @property
     def size(self) -> int:
-        """Its bytes, as `tables` counts those read."""
+        """Size in bytes, as `tables` counts them."""
 
     @property
     def known_types(self) -> Types | None:
         """The types of the columns, if they are known without reading rows."""
 
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
-        """The rows in order; `progress` is told how many bytes were read."""
+        """Yield the rows in order; `progress` gets the number of bytes read."""
 
 
 class Source:
@@ -82,11 +82,11 @@ class Source:
 
     @property
     def names(self) -> list[str]:
-        """The columns, in the order of the first file."""
+        """Names of the columns, in the order of the first file."""
         return list(self._names or self.types())
 
     def types(self, progress: Progress | None = None) -> dict[str, pa.DataType]:
-        """The type of each column that fits all rows of all files."""
+        """Return the type of each column that fits all rows of all files."""
         if self._types is None:
             found: dict[str, pa.DataType] = {}
             for part in self._parts:
@@ -286,7 +286,7 @@ def _open(name: str, path: Path, delimiter: str | None, notice: Callable[[str], 
 
 @contextlib.contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Say which file an error of the system or of pyarrow is about."""
+    """Name the file in errors of the system and of pyarrow."""
     try:
         yield
     except DataError:

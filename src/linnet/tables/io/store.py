@@ -30,7 +30,7 @@ _ALIGNED = 4096  # bytes at which an array may begin
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an array of the file begins, and what it holds."""
+    """The position, type and shape of an array in the file."""
 
     offset: int
     dtype: np.dtype[Any]
@@ -38,7 +38,7 @@ class _Place:
 
     @property
     def row(self) -> int:
-        """Bytes of a row."""
+        """Return the bytes of a row."""
         return self.dtype.itemsize * self.width
 
 
@@ -77,7 +77,7 @@ class Store:
         self.rows += columns.rows
 
     def read(self) -> tuple[Columns, dict[str, Array]]:
-        """All rows and the vectors beside them, read where they lie; nothing can be appended any more."""
+        """Return all rows and their vectors, mapped into memory; nothing can be appended afterwards."""
         if self.rows == 0:
             raise DataError("there are no rows")
         os.ftruncate(self._file.fileno(), self._size)

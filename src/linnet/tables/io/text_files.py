@@ -58,20 +58,20 @@ class TextFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns; none for JSON lines, which name them in every row."""
+        """Names of the columns; none for JSON lines, which name them in every row."""
         return self.dialect.names
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Size of the file in bytes."""
         return self.path.stat().st_size
 
     @property
     def known_types(self) -> None:
-        """Only the rows tell the types."""
+        """Return no types: they depend on the rows."""
 
     def tables(self, columns: set[str] | None, types: Types, progress: Callable[[int], None]) -> Iterator[pa.Table]:
-        """One table a block, its columns of the given types or of those that this block suggests."""
+        """Yield a table per block, with the given types or those that the block suggests."""
         for block in _ahead(self._blocks(progress)):
             table = self._parse(block, columns, types)
             if table is not None:
@@ -138,7 +138,7 @@ class TextFile:
         )
 
     def _row_end(self, data: bytes) -> int:
-        """The end of the last whole row, 0 if there is none."""
+        """Return the end of the last complete row; 0 if there is none."""
         newline = self.dialect.newline
         end = data.rfind(newline)
         if end < 0 or self.json or b'"' not in data:
@@ -160,7 +160,7 @@ class TextFile:
         return end
 
     def _line(self, offset: int) -> int:
-        """The number of the line that so many bytes of rows come before."""
+        """Return the number of the line at an offset."""
         line = 1 + self.dialect.lines
         for piece in self._pieces(lambda _: None):
             line += piece[:offset].count(self.dialect.newline)
@@ -313,8 +313,8 @@ class TextFile:
                     )
                 for place in [place for place, one in sought.items() if row and row[place].strip() == one[3].strip()]:
                     found = sought.pop(place)
-                    told = f"{_shortened(found[3])} where {in_words(found[2])} is expected"
-                    wrong.append(f"{where}, column {self.names[place]!r}: {told}")
+                    problem = f"{_shortened(found[3])} where {in_words(found[2])} is expected"
+                    wrong.append(f"{where}, column {self.names[place]!r}: {problem}")
                 if wrong and not sought:
                     break
         except python_csv.Error:
@@ -326,13 +326,13 @@ class TextFile:
         raise DataError(f"{self.name}, line {self._line(block.offset)} or later: {message}") from None
 
     def _explain_json(self, message: str, block: Block, misfit: dict[str, str]) -> NoReturn:
-        """The same for JSON lines."""
+        """Build the error for a block of JSON lines that cannot be read."""
         first = self._line(block.offset)
         if "surrogate" in message:
             raise self._half_character(block, first) from None
         filled = [number for number, text in enumerate(bytes(block.text).split(b"\n")) if text.strip()]
 
-        def told(message: str, column: str = "") -> str:
+        def worded(message: str, column: str = "") -> str:
             row = re.search(r"(.*?)(?: in row (\d+))?$", message.removeprefix("JSON parse error: "), re.DOTALL)
             assert row is not None
             line = f"line {first + (filled[min(int(row[2]), len(filled) - 1)] if row[2] is not None else 0)}"
@@ -344,10 +344,10 @@ class TextFile:
             what = re.sub(r"Column\(\) changed from object to (\w+)", r"a \1: write one JSON object per line", what)
             return f"{line}: {what}"
 
-        raise misfits(self.name, [told(text, name) for name, text in misfit.items()] or [told(message)])
+        raise misfits(self.name, [worded(text, name) for name, text in misfit.items()] or [worded(message)])
 
     def _half_character(self, block: Block, first: int) -> DataError:
-        """Say where half a character is."""
+        """Build the error for a lone surrogate."""
         for number, line in enumerate(bytes(block.text).split(b"\n"), first):
             try:
                 row = python_json.loads(line)
@@ -363,7 +363,7 @@ class TextFile:
 def open_text(
     name: str, path: Path, compression: str | None, is_json: bool, delimiter: str | None, notice: Callable[[str], None]
 ) -> TextFile:
-    """Recognise how the file is written by its first rows."""
+    """Open a text file, whose format is detected from its first rows."""
     file, stream = TextFile(name, path, compression, is_json, Dialect(), notice)._stream()
     with file, stream:
         sample = b""
@@ -379,7 +379,7 @@ def open_text(
 
 
 def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
-    """The same blocks, the next one being fetched while one is worked on."""
+    """Yield the blocks, and read the next one in a thread meanwhile."""
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, blocks, None)
         while (block := coming.result()) is not None:
@@ -388,7 +388,7 @@ def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def _met(words: Sequence[str], text: Any, delimiter: str) -> set[str]:
-    """Those words that are cells of a text, with or without quotes."""
+    """Return the words that occur as cells of a text, with or without quotes."""
     text = bytes(text)
     words = [word for word in words if word.encode() in text]
     around = (delimiter.encode(), b'"', b"\r", b"\n")

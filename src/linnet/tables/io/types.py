@@ -69,7 +69,7 @@ def becomes(type_: pa.DataType, wanted: pa.DataType | None) -> bool:
 
 
 def converted(table: pa.Table, types: Types, name: str, first_row: int) -> pa.Table:
-    """The table with its columns in the given types, or else in plain ones; nested columns without a type stay.
+    """Return the table with columns of the given types, or plain ones; nested columns without a type stay as they are.
 
     An error names every column that does not fit its type, each with the first row where it does not.
     """
@@ -97,13 +97,13 @@ def converted(table: pa.Table, types: Types, name: str, first_row: int) -> pa.Ta
 
 
 def misfits(file: str, wrong: Sequence[str]) -> DataError:
-    """Build the error for columns of a file that do not have their types; each says where and what."""
+    """Build the error for columns of a file with other types than expected, each with its row and value."""
     more = "; and other columns" if len(wrong) > MAX_COLUMNS_NAMED else ""
     return DataError(f"{file}, {'; '.join(wrong[:MAX_COLUMNS_NAMED])}{more}")
 
 
 def in_words(type_: object) -> str:
-    """What a value of a type is."""
+    """Return a type in words."""
     words = {"int": "a whole number", "uint": "a whole number", "double": "a number", "float": "a number"}
     words |= {"bool": "true or false", "date": "a date", "timestamp": "a date and time", "time": "a time of day"}
     words |= {"duration": "a length of time", "string": "text"}

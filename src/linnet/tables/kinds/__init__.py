@@ -38,13 +38,13 @@ KINDS.extend([Empty(), Constant(), Boolean(), Date(), Text(), Identifier(), Numb
 
 
 def judge(name: str, column: pa.ChunkedArray, target: bool = False) -> Column:
-    """Say how a column is read; the target is never left out."""
+    """Return how a column is read; the target is never left out."""
     (found,) = judge_table(pa.table({name: column}), name if target else None)
     return found
 
 
 def judge_table(table: pa.Table, target: str | None = None) -> list[Column]:
-    """Say how each column of a table is read."""
+    """Return how each column of a table is read."""
     return [_judged(raw) for raw in _raw_columns(table, target)]
 
 

@@ -39,7 +39,7 @@ class Constant(ColumnKind):
 
 
 class Identifier(ColumnKind):
-    """What tells rows apart, and says nothing of them: numbers of rows, names, keys. The target is none."""
+    """An identifier: row numbers, names, keys. The target is never one."""
 
     kind = Kind.IDENTIFIER
     are_words = True
