@@ -67,7 +67,8 @@ def test_a_typical_mistake_uses_names_that_exist(name: str) -> None:
     assignment = find(name)
     for mistake in assignment.mistakes:
         program = assignment.mistaken(mistake)
-        loaded, defined = set(), {*dir(builtins), *names_of(assignment.solution)}
+        loaded: set[str] = set()
+        defined = {*dir(builtins), *names_of(assignment.solution)}
         for node in ast.walk(ast.parse(program)):
             if isinstance(node, ast.Name):
                 (loaded if isinstance(node.ctx, ast.Load) else defined).add(node.id)
