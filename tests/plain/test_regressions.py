@@ -218,8 +218,9 @@ def test_the_perceptron_is_linnets(separable: bool) -> None:
     np.testing.assert_array_equal(perceptron.predict(w, b, X), fitted.predict(X))
 
 
-def test_the_perceptron_comes_to_rest_where_a_plane_separates() -> None:
+@pytest.mark.parametrize("with_replacement", [False, True])
+def test_the_perceptron_comes_to_rest_where_a_plane_separates(with_replacement: bool) -> None:
     t = np.where(Z > 0.4, 1, -1)
-    w, b, mistakes = perceptron.perceptron(X, t)
+    w, b, mistakes = perceptron.perceptron(X, t, with_replacement=with_replacement)
     assert mistakes[-1] == 0 < mistakes[0]
     np.testing.assert_array_equal(perceptron.predict(w, b, X), t)

@@ -13,21 +13,33 @@ Array = NDArray[Any]
 
 
 def perceptron(
-    x: Array, t: Array, *, eta: float = 1.0, epochs: int = 1000, seed: int | None = 0
+    x: Array,
+    t: Array,
+    *,
+    eta: float = 1.0,
+    epochs: int = 1000,
+    seed: int | None = 0,
+    with_replacement: bool = False,
 ) -> tuple[Array, float, list[int]]:
-    """Return w, b and the number of mistakes per epoch; with seed=None the rows are not shuffled."""
+    """Return w, b and the number of mistakes per epoch; with seed=None the rows are not shuffled.
+
+    With replacement, an epoch is as many rows drawn uniformly, some of them twice and others not at all: only an epoch
+    of all rows without a mistake shows that training has ended.
+    """
     rng = np.random.default_rng(seed)
     w, b = np.zeros(x.shape[1]), 0.0
     mistakes = []
     for _ in range(epochs):
         order = np.arange(len(x)) if seed is None else rng.permutation(len(x))
+        if with_replacement:
+            order = rng.integers(len(x), size=len(x))
         mistakes.append(0)
         for i in order:
             if t[i] * (x[i] @ w + b) <= 0:
                 w = w + eta * t[i] * x[i]
                 b = b + eta * t[i]
                 mistakes[-1] += 1
-        if mistakes[-1] == 0:
+        if mistakes[-1] == 0 and (t * (x @ w + b) > 0).all():
             break
     return w, b, mistakes
 

@@ -134,7 +134,9 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
         if shifts or class_weight is not None:
             raise ConfigError(
                 Parameter("model", "sequential"),
-                " does not support exposures, offsets or class weights: use ",
+                " does not support ",
+                "exposures or offsets" if shifts else Parameter("class_weight"),
+                ": use ",
                 Parameter("model", "mlp"),
             )
         made = TableNetwork(task, **options.sequential, seed=seed, **common)
