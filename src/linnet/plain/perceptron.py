@@ -23,23 +23,20 @@ def perceptron(
 ) -> tuple[Array, float, list[int]]:
     """Return w, b and the number of mistakes per epoch; with seed=None the rows are not shuffled.
 
-    With replacement, an epoch is as many rows drawn uniformly, some of them twice and others not at all: only an epoch
-    of all rows without a mistake shows that training has ended.
+    With replacement, an epoch is as many rows drawn uniformly, so an epoch without mistakes need not have seen all.
     """
     rng = np.random.default_rng(seed)
     w, b = np.zeros(x.shape[1]), 0.0
     mistakes = []
     for _ in range(epochs):
-        order = np.arange(len(x)) if seed is None else rng.permutation(len(x))
-        if with_replacement:
-            order = rng.integers(len(x), size=len(x))
+        order = np.arange(len(x)) if seed is None else rng.choice(len(x), len(x), replace=with_replacement)
         mistakes.append(0)
         for i in order:
             if t[i] * (x[i] @ w + b) <= 0:
                 w = w + eta * t[i] * x[i]
                 b = b + eta * t[i]
                 mistakes[-1] += 1
-        if mistakes[-1] == 0 and (t * (x @ w + b) > 0).all():
+        if mistakes[-1] == 0:
             break
     return w, b, mistakes
 
