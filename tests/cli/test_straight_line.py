@@ -121,6 +121,6 @@ def test_what_is_odd_is_reported_with_the_predictions(folder: Path) -> None:
     (folder / "new.csv").write_text("size,colour\n1,red\n,blue\n2,mauve\n")
     said = call("predict", "model.linnet", "new.csv", "-o", "out.csv", cwd=folder)
     assert "note: 1 rows have a level of 'colour' never seen in training: it has no effect" in said.err
-    assert "note: 1 rows have no value of 'size', and in training every row had one: the median" in said.err
+    assert "note: 1 rows have no value of 'size', and no training row lacked one: the median" in said.err
     said = call("predict", "model.linnet", "new.csv", "-o", "out.csv", "--json", cwd=folder)
     assert '"filled": {\n    "size": 1\n  }' in said.out

@@ -79,7 +79,7 @@ def test_its_model_predicts_scores_exports_and_reports(folder: Path, task: str) 
     runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")
     said = trained(folder, task, "--hidden", 4, "--epochs", 60, "--report", "report.html")
     assert said.code == 0, said.err
-    assert "on the rows trained on" in said.out
+    assert "on the training rows" in said.out
     model = linnet.load(folder / "model.linnet")
     rows = csv.read_csv(folder / f"{task}-test.csv")
     y, answers = model.target_of(rows), model.predict(rows)
@@ -123,7 +123,7 @@ def test_two_classes_by_another_loss_are_exported_alike(folder: Path, loss: str)
         (("--hidden", "3,3", "--activation", "relu,tanh,relu"), "--activation must be one for all or one for each"),
         (("--dropout", "much"), "--dropout must be numbers such as 0.1,0"),
         (("--patience", 3), "leave out --patience"),
-        (("--class-weight", "balanced"), "knows no exposure, offset or class weights"),
+        (("--class-weight", "balanced"), "does not support exposures, offsets or class weights"),
         (("--checkpoint", "run.checkpoint"), "a checkpoint is for the network"),
         (("--model", "mlp", "--l2", 0.1), "--l2 is for --model sequential"),
     ],

@@ -28,7 +28,7 @@ def output_of(program: str, folder: Path) -> str:
 
 
 def losses_of(program: str, folder: Path) -> list[float]:
-    """The losses that a program prints: on the rows trained on and on those held out."""
+    """The losses that a program prints: on the training rows and on the held-out rows."""
     return [float(value) for value in re.findall(r"'loss': ([^,}]+)", output_of(program, folder))]
 
 

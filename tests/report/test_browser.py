@@ -191,7 +191,8 @@ def test_hostile_names_are_shown_and_not_run(opened: Opened) -> None:
         for place in range(page.locator("#class option").count()):
             page.locator("#class").select_option(str(place))
         assert page.locator("img").count() == 0
-        page.wait_for_timeout(100)  # a dialog would have come by now
+        page.wait_for_load_state("load")
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")  # no dialog came
 
 
 def test_a_page_prints(opened: Opened) -> None:

@@ -1,4 +1,4 @@
-"""Models of tables too large to hold: trained from a file, they are what they would be from memory."""
+"""Models of tables too large for memory: trained from a file, they are what they would be from memory."""
 
 from pathlib import Path
 from typing import Any

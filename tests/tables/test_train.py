@@ -137,7 +137,7 @@ def test_a_page_of_the_validation_rows_or_of_others(model: linnet.TableModel, tm
     for copy in (loaded, pickle.loads(pickle.dumps(model))):
         assert copy.run is None
         assert (copy.predict_proba(TABLE) == model.predict_proba(TABLE)).all()
-        with pytest.raises(ConfigError, match="has no rows of its training: give data"):
+        with pytest.raises(ConfigError, match="has no training rows: give data"):
             copy.report(tmp_path / "none.html")
         copy.report(tmp_path / "copy.html", TABLE)
     assert not (tmp_path / "none.html").exists()
@@ -221,7 +221,7 @@ REFUSED: dict[str, dict[str, Any]] = {
         "n_iter_no_change": 3,
     },
     "exposure is for counts, and the task is 'two classes'": {"exposure": "size"},
-    "resume=True goes on from a checkpoint": {"resume": True},
+    "resume=True continues from a checkpoint": {"resume": True},
     "there is no checkpoint none.ckpt to resume": {"resume": True, "checkpoint": "none.ckpt"},
     "threshold must be 'tune' or a number from 0 to 1, got [1]": {"threshold": [1]},
 }
