@@ -99,7 +99,7 @@ class Touching:
             return (yield)
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]
+            threading.setprofile(None)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Pass over further cases of a test that has called all it should."""
