@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,7 +154,7 @@ def test_at_the_likeliest_weights_expected_sums_are_observed_ones() -> None:
 def test_dropout_is_for_training_and_l2_adds_the_sum_of_squares() -> None:
     def network(rate: float, strength: float) -> linnet.Sequential:
         penalty = linnet.l2(strength) if strength else None
-        layers: list[linnet.Dense | linnet.Dropout] = [
+        layers: list[Any] = [
             linnet.Dense(5, "tanh", input_dim=3, kernel_regularizer=penalty),
             linnet.Dropout(rate),
             linnet.Dense(1),
@@ -164,7 +165,7 @@ def test_dropout_is_for_training_and_l2_adds_the_sum_of_squares() -> None:
 
     bare, dropped, penalised = network(0.0, 0.0), network(0.5, 0.0), network(0.0, 0.3)
     np.testing.assert_array_equal(bare.predict(X), dropped.predict(X))
-    losses = np.array([model.evaluate(X, X[:, 0], verbose=0) for model in (bare, penalised)])
+    losses: list[Any] = [model.evaluate(X, X[:, 0], verbose=0) for model in (bare, penalised)]
     assert losses[1] - losses[0] == pytest.approx(0.3 * np.sum(bare.get_weights()[0] ** 2), rel=1e-5)
     for model in (bare, dropped):
         model.fit(X, X[:, 0], epochs=1, verbose=0)
