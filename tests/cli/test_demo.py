@@ -141,8 +141,8 @@ def test_a_terminal_sees_a_line_a_model(tmp_path: Path) -> None:
     [
         ("missing/curves.png", "cannot write there: No such file or directory"),
         ("file/curves.png", "cannot write there: Not a directory"),
-        ("folder", "what is there is not a file that can be replaced"),
-        (os.devnull, "what is there is not a file that can be replaced"),
+        ("folder", "what exists there is not a file that can be replaced"),
+        (os.devnull, "what exists there is not a file that can be replaced"),
         ("curves.docx", "the name of a picture must end in .png, .svg, .pdf"),
     ],
 )

@@ -27,9 +27,7 @@ def folder_values(file: Path, root: Path) -> dict[str, str | None]:
         name, sign, value = folder.partition("=")
         if sign and name:
             if not is_whole(folder):
-                raise DataError(
-                    f"{file}: the name of the folder {folder!a} is not UTF-8, but contains a value: rename it"
-                )
+                raise DataError(f"{file}: the name of the folder {folder!a} has a value and is not UTF-8: rename it")
             found[unquote(name)] = None if value == _MISSING else unquote(value)
     return found
 
