@@ -25,7 +25,6 @@ PACKAGES = (  # with a list of what they offer: a page per object
     "linnet.theory.graph",
     "linnet.heads",
     "linnet.report",
-    "linnet.learn",
 )
 MODULES = (  # without one: a page per module
     "linnet.config",
