@@ -25,6 +25,7 @@ PACKAGES = (  # with a list of what they offer: a page per object
     "linnet.theory.graph",
     "linnet.heads",
     "linnet.report",
+    "linnet.learn",
 )
 MODULES = (  # without one: a page per module
     "linnet.config",
@@ -164,7 +165,7 @@ def write_pages(app: Sphinx, config: Config) -> None:
             "Every public object has a page with its parameters, methods and source.\n",
             _tree("Use", ["linnet", "linnet.evaluate", "linnet.multiclass", "linnet.report", "linnet.errors"]),
             _tree("Theory", theory),
-            _tree("In plain NumPy", plain),
+            _tree("In plain NumPy", ["linnet.learn", *plain]),
             _tree("Inside", ["linnet.heads", "linnet.config", *inside]),
         ]
     )
@@ -237,6 +238,8 @@ def skip(app: Sphinx, what: str, name: str, value: Any, skipped: bool, options: 
         return True  # scikit-learn's, for each class anew
     inner = getattr(value, "fget", None) or getattr(value, "__func__", value)
     home = getattr(inner, "__module__", None)
+    if inspect.isbuiltin(inner) or inspect.ismethoddescriptor(inner):  # of str, the base of enumerations
+        home = "builtins"
     return True if isinstance(home, str) and not home.startswith("linnet") else None
 
 
