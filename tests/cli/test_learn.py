@@ -27,7 +27,7 @@ def test_a_student_works_through_an_assignment(tmp_path: Path) -> None:
     assert "write softmax" in learn(tmp_path, "check", "softmax", code=1).out
     path.write_text(find("softmax").solution.replace(").mean())", ").sum())"))
     wrong = learn(tmp_path, "check", "softmax.py", code=1).out
-    assert "it is the sum over the rows" in wrong
+    assert "this is the sum over the rows" in wrong
     assert "not checked yet" in wrong
     assert "stuck? linnet learn hint softmax" in wrong
     assert "4/6" in learn(tmp_path).out or "2/6" in learn(tmp_path).out
@@ -132,8 +132,8 @@ def test_a_teacher_checks_a_folder_of_submissions(submissions: Path) -> None:
         rows = {(row["student"], row["assignment"]): row for row in csv.DictReader(file)}
     assert len(rows) == 8
     assert rows["ada", "perceptron"]["right"] == rows["ada", "perceptron"]["parts"]
-    assert rows["bob", "perceptron"]["notes"] == "it is the same program as that of ada"
-    assert rows["cy", "perceptron"]["notes"] == "it is the solution that linnet learn prints"
+    assert rows["bob", "perceptron"]["notes"] == "identical to the program of ada"
+    assert rows["cy", "perceptron"]["notes"] == "identical to the solution that linnet learn prints"
     assert "nothing is ever learned" in rows[HOSTILE, "perceptron"]["first problem"]
     assert "SyntaxError" in rows["dan", "softmax"]["first problem"]
     assert rows["'=eve", "softmax"]["right"] == "0"
@@ -166,7 +166,7 @@ def test_names_of_files_as_platforms_change_them(tmp_path: Path) -> None:
     assert all(row["right"] == row["parts"] == "6" for row in rows)
     assert sum("more than once" in row["notes"] for row in rows) == 1
     assert "not graded: eve/homework.py: no assignment has this name" in said
-    assert "not graded: hal/softmax.py: it is a link, not a file" in said
+    assert "not graded: hal/softmax.py: a link, not a file" in said
     assert not any("hunter2" in page.read_text() for page in (tmp_path / "pages").glob("*.html"))
 
 
