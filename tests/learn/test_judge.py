@@ -17,7 +17,7 @@ def checked(folder: Path, name: str, text: str) -> Report:
 
 
 def first(report: Report) -> str:
-    """What is shown of the first part that is not right."""
+    """The message about the first part that is not right."""
     assert report.first is not None
     return "\n".join(report.explained(report.first))
 

@@ -1,4 +1,4 @@
-"""Programs that are not to be trusted: they end, take no more than they may, and cannot write their own results."""
+"""Untrusted programs: they end, stay within their limits, and cannot write their own results."""
 
 import os
 import sys

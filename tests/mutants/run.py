@@ -21,7 +21,7 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
 FAULTS = Path(__file__).with_name("faults.toml")
-TIMEOUT_SECONDS = 600  # a fault may make a test run for ever, which counts as noticed
+TIMEOUT_SECONDS = 600  # a fault may make a test run forever, which counts as noticed
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Package:
             raise SystemExit("error: the core does not compile without a fault")
 
     def run(self, fault: Fault) -> str:
-        """Return what came of the fault: "noticed", or why not."""
+        """Return the result for a fault: "noticed", or why not."""
         source, target = ROOT / fault.file, self._target(fault)
         target.write_text(fault.applied(source.read_text()))
         try:

@@ -1,4 +1,4 @@
-"""What a table is read as: kinds, tasks, the columns a model gets, and columns that leak the target."""
+"""How a table is interpreted: kinds, tasks, the columns a model gets, and columns that leak the target."""
 
 import datetime
 import json

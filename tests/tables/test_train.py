@@ -176,8 +176,8 @@ def test_each_row_is_read_encoded_and_predicted_once(
     found = linnet.train(table, target, max_iter=2, **options)
     held_out = found.facts["held_out"]
     assert len(found.tried) == len(estimators) + 1
-    assert (counts["apply"], counts["apply, rows"]) == (2, ROWS)  # those to train on, those held out
-    # an encoder for linear models and one for networks: each sees rows to train on, and rows held out, once
+    assert (counts["apply"], counts["apply, rows"]) == (2, ROWS)  # training rows, held-out rows
+    # an encoder for linear models and one for networks: each sees training and held-out rows once
     assert (counts["_encode_frame"], counts["_encode_frame, rows"]) == (2 * encoders, encoders * ROWS)
     predicted = counts["predict, rows"] + counts["predict_proba, rows"]
     assert predicted == len(estimators) * held_out

@@ -1,4 +1,4 @@
-"""What can only be seen in a process of its own: the memory a fit takes, and Ctrl-C."""
+"""Tests that need a process of their own: the memory a fit takes, and Ctrl-C."""
 
 import json
 import os
@@ -234,7 +234,7 @@ def test_ctrl_c_ends_a_fit_and_leaves_the_model_as_it_was() -> None:
         assert child.stdout.readline() == "started\n"
         time.sleep(1)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=300)  # it would go on for ever
+        out, err = child.communicate(timeout=300)  # it would go on forever
     finally:
         child.kill()
         child.wait()
