@@ -59,7 +59,7 @@ def test_the_table_as_read(linnet_inspect: Any) -> None:
     assert "[b]x[/b]" in out  # text from data is shown, not interpreted as markup
     assert "Target y: two classes ('y' has two values: no, yes)" in out
     assert "Leak suspect: column 'cost' alone predicts the target (AUC 1.000): is it known beforehand?" in out
-    assert "Notice: column 'id' is left out: it is called like an identifier and has many values" in out
+    assert "Notice: column 'id' is left out: it is named like an identifier and has many values" in out
 
 
 def test_json_has_all_that_is_known(linnet_inspect: Any) -> None:

@@ -108,7 +108,7 @@ def test_rare_levels_are_one() -> None:
     table = pa.table({"c": values})
     schema = Schema.of(table)
     assert schema.columns[0].levels == ("much", "often")
-    assert schema.columns[0].note == "40 rare levels are one"
+    assert schema.columns[0].note == "40 rare levels are merged into one"
     assert set(schema.apply(table)["c"].to_pylist()) == {"(other)", "often", "much", None}
     assert schema.apply(pa.table({"c": ["never seen"]}))["c"].to_pylist() == ["(other)"]
 

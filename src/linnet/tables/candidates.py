@@ -27,7 +27,7 @@ _OF_PERCEPTRON = ("max_iter",)  # of the parameters of the network
 
 @saved
 class ConstantModel:
-    """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure.
+    """The same prediction for every row: the shares of the classes, the mean, or the mean rate per unit of exposure.
 
     Of counts it also knows the dispersion around it: what any other model must predict better than.
     """
@@ -140,7 +140,7 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
                 Parameter("model", "mlp"),
             )
         made = TableNetwork(task, **options.sequential, seed=seed, **common)
-        return [Candidate("sequential", "one network, as asked for", lambda: made, proba=made.has_proba)]
+        return [Candidate("sequential", "one network, as requested", lambda: made, proba=made.has_proba)]
     exact: dict[str, Any] = {"missing": "fill", **common}
     net: dict[str, Any] = {**params, "preset": "tabular", **common}
     net |= {"random_state": seed, "checkpoint": options.checkpoint}
@@ -150,7 +150,9 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
     if not shifts or task is Task.COUNTS:
         takes = ("sample_weight", "exposure")
         constant: dict[str, Any] = {"classes": classes, "counts": task is Task.COUNTS}
-        found.append(Candidate("constant", "the same answer for every row", lambda: ConstantModel(**constant), takes))
+        found.append(
+            Candidate("constant", "the same prediction for every row", lambda: ConstantModel(**constant), takes)
+        )
     if classes:
         name, other = ("logistic", "softmax") if task is Task.TWO_CLASSES else ("softmax", "logistic")
         weighted: dict[str, Any] = {"class_weight": class_weight}

@@ -72,7 +72,7 @@ class Schema:
         if target is None:
             return cls(len(table), tuple(columns))
         found = next(column for column in judged if column.name == target)
-        read = read_task(found, table[target]) if task is None else (check_task(task, found), "as asked for")
+        read = read_task(found, table[target]) if task is None else (check_task(task, found), "as requested")
         return cls(len(table), tuple(columns), found, *read)
 
     def as_numbers(self) -> "Schema":
@@ -193,6 +193,6 @@ def _with_text(columns: list[Column], wanted: Sequence[str], rows: int) -> list[
                 f"column {column.name!r} cannot be used as text: it is {column.kind}, of type {column.type}"
             )
         if asked or (alone and is_text and column.how.are_words):
-            column = text.of_words(column, rows, "as asked for" if asked else "there is nothing else to learn from")
+            column = text.of_words(column, rows, "as requested" if asked else "there is nothing else to learn from")
         out.append(column)
     return out

@@ -90,7 +90,7 @@ class RawColumn:
             return None
         note = f"numbers written as text, such as {self.examples[0]}"
         if len(words):
-            note += f"; {len(words)} values are none and count as missing, such as {words[0].as_py()[:40]!r}"
+            note += f"; {len(words)} values are not numbers and count as missing, such as {words[0].as_py()[:40]!r}"
         distinct, estimated = count_distinct(self.values.filter(pc.is_valid(values)))
         counts = {"missing": int(values.null_count), "distinct": distinct, "estimated": estimated}
         return Numbers.of(known_numbers(values), style=style, note=note, counts=counts)
