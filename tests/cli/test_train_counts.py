@@ -166,7 +166,7 @@ def test_rows_in_a_file_give_the_dispersion_of_rows_in_memory(tmp_path: Path, mo
     monkeypatch.setattr(module, "MAX_TABLE_BYTES", 20_000)  # bytes of a table that is held
     found = linnet.train(tmp_path / "visits.parquet", "visits", exposure="years", model="negative_binomial")
     assert found.run is not None
-    assert any("too large to hold" in notice for notice in found.run.notices)
+    assert any("too large for memory" in notice for notice in found.run.notices)
     assert found.facts["rows"] > 3000
     assert found.law is not None
     assert held.law is not None

@@ -123,7 +123,7 @@ def test_two_classes_by_another_loss_are_exported_alike(folder: Path, loss: str)
         (("--hidden", "3,3", "--activation", "relu,tanh,relu"), "--activation must be one for all or one for each"),
         (("--dropout", "much"), "--dropout must be numbers such as 0.1,0"),
         (("--patience", 3), "leave out --patience"),
-        (("--class-weight", "balanced"), "does not support exposures, offsets or class weights"),
+        (("--class-weight", "balanced"), "--model sequential does not support --class-weight"),
         (("--checkpoint", "run.checkpoint"), "a checkpoint is for the network"),
         (("--model", "mlp", "--l2", 0.1), "--l2 is for --model sequential"),
     ],

@@ -89,7 +89,7 @@ def test_many_distinct_numbers_are_estimated_and_few_are_counted() -> None:
 def test_numbers_in_text_with_some_words() -> None:
     column = kind("x", ["1,234.5"] * 99 + ["abc"])
     assert (column.kind, column.style, column.missing) == ("number", "1,234.5", 1)
-    assert "1 values are none and count as missing, such as 'abc'" in column.note
+    assert "values that are not numbers count as missing (1, such as 'abc')" in column.note
     assert kind("x", ["1"] * 90 + ["abc"] * 10).kind == "category"
     assert kind("x", ["1.234,5", "7"]).style == "1.234,5"
 

@@ -1,4 +1,4 @@
-"""Programs as Jupyter notebooks, and back."""
+"""Convert programs to Jupyter notebooks, and notebooks to programs."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""The models that a table's task may want, from the simplest on: a constant, linear, generalized linear, a network."""
+"""The candidate models for a task, from the simplest on: a constant, (generalized) linear models, a network."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class ConstantModel:
         self.counts = counts
 
     def fit(self, X: Any, y: Array, sample_weight: Array | None = None, *, exposure: Array | None = None) -> Self:
-        """Remember the mean."""
+        """Store the mean."""
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         if self.classes:
             self.classes_, codes = np.unique(y, return_inverse=True)
@@ -58,7 +58,7 @@ class ConstantModel:
         return NegativeBinomial(self.dispersion_, estimated=True), np.array([self.dispersion_])
 
     def predict(self, X: Any, *, exposure: Array | None = None, offset: Array | None = None) -> Array:
-        """The most frequent class, or the mean; an offset is not known to it."""
+        """The most frequent class, or the mean; it ignores offsets."""
         if self.classes:
             return np.repeat(self.classes_[[self.mean_.argmax()]], len(X))
         return np.full(len(X), self.mean_[0]) * (1.0 if exposure is None else exposure)
@@ -102,7 +102,7 @@ class Candidate:
     also: str = ""  # another name that users may have for it
 
     def under(self, head: str) -> "Candidate":
-        """The candidate with one of the `heads` that it can have."""
+        """This candidate with another of the `heads` that suit it."""
         if head == self.heads[0]:
             return self
         what = f"{self.what}, {HEADS[head].title} loss"
@@ -110,7 +110,7 @@ class Candidate:
 
 
 def candidates(task: Task, options: Options) -> list[Candidate]:
-    """What to try: a model must know what to do with an exposure or offset, and with all that is asked for."""
+    """The models to try: each must support the exposure or offset, and everything else that was requested."""
     from linnet.estimators.linear import Ridge
     from linnet.estimators.linear.counts import count_regressors
     from linnet.estimators.logistic import LogisticRegression

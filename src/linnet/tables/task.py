@@ -14,7 +14,7 @@ from linnet.words import Word
 
 
 class Task(Word):
-    """What is to be predicted."""
+    """The kind of target to predict."""
 
     TWO_CLASSES = "two classes"
     MANY_CLASSES = "many classes"
@@ -110,7 +110,7 @@ def _whole(number: float) -> str:
 
 
 def _one_peak(values: NDArray[np.float64]) -> bool:
-    """Whether neighbouring values are about as frequent, as amounts are: rising to one peak and falling from it."""
+    """Whether frequencies rise to one peak and fall from it, as those of amounts do."""
     counts = np.bincount((values - values.min()).astype(np.intp))
     rises = np.sign(np.diff(counts))
     rises = rises[rises != 0]

@@ -331,7 +331,7 @@ _TRAIN_MLP = Assignment(
                 "w[rows] / B, masks) + mlp.penalty_gradient(theta)": "w[rows] / B, masks) + "
                 "mlp.penalty_gradient(theta) / B"
             },
-            "the penalty is divided by the batch size: its strength would depend on it.",
+            "the penalty is divided by the batch size, so its strength depends on that: add it undivided.",
         ),
         Mistake(
             {"        theta = optimizer.step(theta, g)\n": "        optimizer.step(theta, g)\n"},

@@ -18,7 +18,7 @@ _LONG_TABLE_ROWS = 100_000  # rows from which a text gets the fewer ones
 
 
 class Text(ColumnKind):
-    """Words."""
+    """Free text, read as words."""
 
     kind = Kind.TEXT
     learned = are_words = True
@@ -53,7 +53,7 @@ class Text(ColumnKind):
         return [*hashed_ngrams(values, column.bins)]
 
     def compared(self, column: Column, values: pa.ChunkedArray) -> None:
-        """Nothing: hardly a row has the text of another."""
+        """Nothing: hardly any two rows have the same text."""
 
     def to_graph(self, column: Column, graph: "Graph") -> "list[Tensor]":  # noqa: D102
         refuse_export(column, "a text")
