@@ -138,7 +138,7 @@ def test_what_does_not_go_together_is_refused(folder: Path, more: tuple[object, 
     ("column", "message"),
     [
         (["red", "blue"] * 40, "column 'extra' has values of type string, where only numbers"),
-        ([None, 1.5] * 40, "column 'extra' has 40 gaps"),
+        ([None, 1.5] * 40, "column 'extra' has 40 missing values"),
     ],
 )
 def test_columns_that_are_no_numbers_are_named(folder: Path, column: list[Any], message: str) -> None:

@@ -294,7 +294,7 @@ def test_a_child_forked_while_others_fit_can_fit() -> None:
         for _ in range(4):
             child = os.fork()
             if child == 0:
-                signal.alarm(60)  # ends a child that waits for ever
+                signal.alarm(60)  # ends a child that waits forever
                 linnet.Ridge().fit(X, Z)
                 os._exit(0)
             assert os.waitpid(child, 0)[1] == 0

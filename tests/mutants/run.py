@@ -102,7 +102,7 @@ class Package:
                 return "does not compile"
             return self.tests(fault.tests)
         finally:
-            shutil.copyfile(source, target)  # a new time of change: what was made of the fault is made anew
+            shutil.copyfile(source, target)  # a new time of change, so that what was built from the fault is rebuilt
 
     def tests(self, names: tuple[str, ...]) -> str:
         """Run tests until the first failure; "not noticed" if there is none."""
@@ -141,7 +141,7 @@ class Package:
 
 
 def main() -> int:
-    """Run the faults that were asked for; 0 if all are noticed."""
+    """Run the requested faults; return 0 if all are noticed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="run only faults whose name contains one of these")
     parser.add_argument("--isa", default="v3", help="the instruction set that the core is compiled for")

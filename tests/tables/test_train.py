@@ -56,7 +56,7 @@ def model() -> linnet.TableModel:
 
 
 class Query:
-    """Rows that come as a stream of Arrow, anew each time that they are asked for, as those of a query do."""
+    """Rows that come as a new stream of Arrow on each request, like those of a query."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         batches = TABLE.to_batches(max_chunksize=64)
@@ -282,7 +282,7 @@ class MoreRoles(Roles):
 
 
 def test_roles_are_listed_once(model: linnet.TableModel) -> None:
-    """A role that is added to `Roles` is one wherever roles are asked for."""
+    """A role that is added to `Roles` is one wherever roles are used."""
     more = MoreRoles("sold", weights="age", stratum="colour")
     assert more.given == {"target": "sold", "weights": "age", "stratum": "colour"}
     assert more.names == ("sold", "age", "colour")

@@ -159,7 +159,7 @@ def _is_plain(factor: float) -> bool:
 
 def _of_factor(factor: float) -> str:
     if abs(factor + 1) < 1e-6:
-        return "the sign is wrong, everywhere"
+        return "the sign is wrong everywhere"
     sign = "the sign is wrong, and " if factor < 0 else ""
     size = abs(factor)
     for other, name in _LOGARITHMS.items():

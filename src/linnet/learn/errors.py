@@ -20,9 +20,9 @@ _CAUSES = (
     ("only integer scalar arrays", "an index into a list is one whole number; only arrays can be indexed by arrays"),
     ("is out of bounds", "indices are counted from 0, so the last one is the length - 1"),
     ("too many indices", "there are more indices in brackets than the array has axes"),
-    ("can't multiply sequence", "a list is not an array: go through it with [... for one in the_list]"),
-    ("for -: 'list'", "a list is not an array: go through it with [... for one in the_list]"),
-    ("for *: 'list'", "a list is not an array: go through it with [... for one in the_list]"),
+    ("can't multiply sequence", "a list is not an array: loop over it, [... for one in the_list]"),
+    ("for -: 'list'", "a list is not an array: loop over it, [... for one in the_list]"),
+    ("for *: 'list'", "a list is not an array: loop over it, [... for one in the_list]"),
     ("NoneType", "something is None: does a function that is called here have no return, or a blank left?"),
     ("converted to Python scalars", "the functions of math take single numbers: np.exp and np.log take arrays"),
     (

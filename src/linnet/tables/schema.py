@@ -6,11 +6,11 @@
 
 | kind | becomes |
 |---|---|
-| number | a number; gaps are left to the encoder |
+| number | a number; missing values are left to the encoder |
 | boolean | true or false |
 | category | text; where there are many levels, the rare ones together are "(other)" |
 | date | year, month, weekday, hour and days since the first, those that vary |
-| text | hashed n-grams, if asked for, or if there is nothing else |
+| text | hashed n-grams, on request, or if there is nothing else |
 | identifier, constant, empty | nothing |
 """
 
@@ -79,7 +79,7 @@ class Schema:
         """Return the schema with every column read as numbers and none left out; a DataError names other columns."""
         for column in self.columns:
             if column.missing or not re.fullmatch(r"u?int\d+|halffloat|float|double", column.type):
-                found = f"{column.missing:,} gaps" if column.missing else f"values of type {column.type}"
+                found = f"{column.missing:,} missing values" if column.missing else f"values of type {column.type}"
                 raise DataError(f"column {column.name!r} has {found}, where only numbers can be used as they are")
         numbers = [
             dataclasses.replace(column, kind=Kind.NUMBER, used=True, note="", levels=None, rare=None)

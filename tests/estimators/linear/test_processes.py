@@ -124,7 +124,7 @@ x = pd.DataFrame(
 exposure = rng.uniform(0.1, 1, rows)
 y = rng.poisson(exposure / 10).astype(np.float64)
 size = int(x.memory_usage().sum()) + y.nbytes + exposure.nbytes
-open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
+open("/proc/self/clear_refs", "w").write("5")  # resets the peak
 before = now()
 model = linnet.PoissonRegressor(alpha=1e-6).fit(x, y, exposure=exposure)
 print(json.dumps({"taken": (peak() - before) / size, "steps": model.n_iter_}))
@@ -148,7 +148,7 @@ x = sp.csr_array((x.data.copy(), x.indices.copy(), x.indptr), shape=x.shape)
 del places
 size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes
 y = np.asarray(x[:, :300].sum(axis=1)).ravel() > np.asarray(x[:, 300:2000].sum(axis=1)).ravel()
-open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
+open("/proc/self/clear_refs", "w").write("5")  # resets the peak
 before = now()
 model = linnet.LogisticRegression(C=10).fit(x, y)
 print(json.dumps({"taken": (peak() - before) / size, "steps": int(model.n_iter_[0]), "right": model.score(x, y)}))
