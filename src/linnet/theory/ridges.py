@@ -138,8 +138,8 @@ def ridge_interpolant(
     Examples
     --------
     >>> net = ridge_interpolant(lambda x: x[:, 0] * x[:, 1], 2, eps=0.1)
-    >>> bool(net.error <= 0.1), net([[0.5, 0.5]]).round(1)
-    (True, array([0.3]))
+    >>> bool(net.error <= 0.1), bool(abs(net([[0.5, 0.5]])[0] - 0.25) <= 0.1)
+    (True, True)
     >>> steps = ridge_interpolant(lambda x: x[:, 0] ** 2, 1, eps=0.05, squash=np.sign)
     >>> bool(steps.error <= 0.05)
     True
