@@ -1,8 +1,8 @@
-"""Nothing in the tests is drawn anew from run to run.
+"""All random numbers of the tests are the same in every run.
 
 What a model without random_state draws comes from NumPy's own generator, seeded before each test; Hypothesis tries the
-same examples each time. LINNET_SEARCH=1 draws both anew: to look for what the tests have not met. Of tests with the
-mark `pairwise` a part runs (tests/pairwise.py); with LINNET_ALL=1 all do.
+same examples each time. With LINNET_SEARCH=1 both differ from run to run, to search for failures that the tests have
+not met. Of tests with the mark `pairwise` a part runs (tests/pairwise.py); with LINNET_ALL=1 all do.
 """
 
 import os
@@ -22,7 +22,7 @@ from .pairwise import thin_out
 
 SEARCH = bool(os.environ.get("LINNET_SEARCH"))
 
-# A shell may have told what it starts in the background to take no notice of Ctrl-C, which some tests send.
+# A shell may start background processes so that they ignore Ctrl-C, which some tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("linnet", derandomize=not SEARCH, deadline=None)
@@ -46,7 +46,7 @@ def pytest_runtest_setup() -> None:
 
 
 class _AllThreads:
-    """Stands for the choice of a number of threads: those asked for, in every turn."""
+    """Replaces the choice of a number of threads: always as many as requested."""
 
     choosing = False
 
@@ -62,7 +62,7 @@ class _AllThreads:
 
 @pytest.fixture
 def teams_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As many threads work as are asked for, more than there are cores and however little there is to do."""
+    """Use as many threads as requested, even beyond the number of cores and for any amount of work."""
     monkeypatch.setattr(config, "_most_members", lambda: 1024)
     for module in (loop, objective):
         monkeypatch.setattr(module, "ThreadChoice", _AllThreads)

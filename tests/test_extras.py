@@ -1,4 +1,4 @@
-"""What linnet does without the packages of its extras, and what it says where it needs one."""
+"""What linnet does without the packages of its extras, and its messages where it needs one."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Files are there whole or not at all; what is no file stays what it is."""
+"""Files are written completely or not at all; anything else at a path stays as it is."""
 
 import os
 import stat

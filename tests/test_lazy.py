@@ -32,11 +32,11 @@ def test_importing_loads_nothing_heavy() -> None:
 )
 def test_former_names_of_modules(former: str, name: str) -> None:
     program = f"""import importlib, warnings
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     former = importlib.import_module({former!r})
 assert former is importlib.import_module({name!r}) and former.__spec__.name == {name!r}
-print(*(f"{{one.category.__name__}}: {{one.message}}" for one in said))"""
+print(*(f"{{one.category.__name__}}: {{one.message}}" for one in caught))"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"DeprecationWarning: {former} is now called {name}"
 

@@ -1,4 +1,4 @@
-"""What scikit-learn's users expect of an estimator, from estimators that do not load scikit-learn."""
+"""What users of scikit-learn expect of an estimator, from estimators that do not load scikit-learn."""
 
 import copy
 import pickle
@@ -96,7 +96,7 @@ def test_no_heavy_library_is_loaded(kind: str) -> None:
 
 
 def test_a_model_that_outlives_python_is_no_news() -> None:
-    """As one that a notebook, a thread or a test's parameters still hold."""
+    """Such as one that a notebook, a thread or the parameters of a test still refer to."""
     program = """
 import ctypes, linnet
 model = linnet.MLPRegressor(max_iter=1000, random_state=0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])

@@ -13,7 +13,7 @@
 namespace linnet::inline LINNET_ISA {
 
 // Names as in core/isas.txt, the best last. "generic" is the compiler's own default for the architecture and runs
-// everywhere; v2, v3 and v4 are the x86-64 levels. This may itself be compiled for v2, so call it only from a
+// everywhere; v2, v3 and v4 are the x86-64 levels. This function may itself be compiled for v2, so call it only from a
 // module that runs wherever any of the others does.
 inline std::vector<std::string> supported_isas() {
   std::vector<std::string> names{"generic"};

@@ -21,7 +21,7 @@ LINNET_INLINE std::uint64_t random64(std::uint64_t key, std::uint64_t counter) {
   return mix(key + (counter + 1) * 0x9e3779b97f4a7c15ull);
 }
 
-// What a stream of numbers is for: streams with different purposes or indices never share a key.
+// The purpose of a stream of numbers: streams with different purposes or indices never share a key.
 enum class Purpose : std::uint64_t { shuffle = 1, dropout = 2, initial = 3, sample = 4 };
 
 inline std::uint64_t random_key(std::uint64_t seed, Purpose purpose, std::uint64_t a = 0, std::uint64_t b = 0) {

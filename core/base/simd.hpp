@@ -1,7 +1,6 @@
 // The vector types of one instruction set. All numeric code of the core is written on them, so that the same source
 // becomes SSE, AVX2, AVX-512 or NEON code by compiler flags alone; each instruction set is a module of its own, chosen
-// at import. Nothing here is a template trick: a Vec<T> is a GCC/Clang vector, and + - * / < ?: work on it lane by
-// lane.
+// at import. There is no template machinery: a Vec<T> is a GCC/Clang vector, and + - * / < ?: work on it lane by lane.
 #pragma once
 
 #include <cmath>
@@ -93,7 +92,7 @@ LINNET_INLINE Vec<T> broadcast(T x) {
   return x - Vec<T>{};  // x - 0 is x, bit for bit, and compiles to the bare broadcast
 }
 
-// The first n values at p, zeros in the other lanes; nothing beyond them is read.
+// The first n values at p, and zeros in the other lanes; nothing beyond the n values is read.
 template <class T>
 LINNET_INLINE Vec<T> load_some(const T* p, int n) {
 #if defined(__AVX512F__) && LINNET_VECTOR_BYTES == 64
@@ -121,8 +120,8 @@ LINNET_INLINE V in_register(V v) {
   return v;
 }
 
-// a * b + c, rounded once where the machine has a fused multiply-add (`has_fma`). Always written out:
-// the compiler is told not to contract by itself, so that the rounding of a formula can be read off its source.
+// a * b + c, rounded once where the machine has a fused multiply-add (`has_fma`). Always written explicitly: the
+// compiler may not contract expressions by itself, so that the rounding of a formula can be read off its source.
 LINNET_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
 #if defined(__AVX512F__) && LINNET_VECTOR_BYTES == 64
   return _mm512_fmadd_ps(a, b, c);
@@ -197,7 +196,7 @@ LINNET_INLINE Vec<double> sqrt(Vec<double> a) {
 #endif
 }
 
-// max and min as in "b if a is not the larger": NaN in a gives b, NaN in b gives NaN. That is what x86 computes in one
+// max as "a if a > b, else b", and min likewise: NaN in a gives b, NaN in b gives NaN. That is what x86 computes in one
 // instruction, which GCC does not find by itself.
 #if defined(__AVX512F__) && LINNET_VECTOR_BYTES == 64
 LINNET_INLINE Vec<float> max(Vec<float> a, Vec<float> b) { return _mm512_max_ps(a, b); }

@@ -18,8 +18,8 @@ namespace vecmath {
 template <class V>
 concept FloatVector = std::is_same_v<V, Vec<float>> || std::is_same_v<V, Vec<double>>;
 
-// What the formulas need to know of a type: its bit layout, ln 2 as the sum of two numbers, and where functions reach
-// their limits. ln2_hi has so few bits that n * ln2_hi is exact for every exponent n, with or without a fused
+// What the formulas need to know about a type: its bit layout, ln 2 as the sum of two numbers, and where functions
+// reach their limits. ln2_hi has so few bits that n * ln2_hi is exact for every exponent n, with or without a fused
 // multiply-add.
 template <class V>
 struct Format;
@@ -57,7 +57,7 @@ using Word = typename Format<V>::Word;  // the bits of a lane
 template <class V>
 using Words = UVec<Scalar<V>>;  // the bits of all lanes
 
-// c as a vector: lets a template write constants in one way for both types.
+// c as a vector: lets a template write constants the same way for both types.
 template <FloatVector V>
 LINNET_INLINE V all(Scalar<V> c) {
   return broadcast<Scalar<V>>(c);
@@ -116,7 +116,7 @@ LINNET_INLINE Vec<double> exp_tail(Vec<double> r) {
 
 template <FloatVector V>
 LINNET_INLINE V expm1_of_r(V r) {
-  return fma(r * r, exp_tail(r), r);  // the rounding of r^2 q(r) hardly counts: it is at most a fifth of r
+  return fma(r * r, exp_tail(r), r);  // the rounding of r^2 q(r) hardly matters: it is at most a fifth of r
 }
 
 // unit * 2^n, which must be a normal number.
@@ -145,7 +145,7 @@ LINNET_INLINE Vec<float> log_tail(Vec<float> f) {
 }
 
 // In double a polynomial in f would need 21 terms; log(1 + f) = 2 atanh(s) with s = f / (2 + f) has a short series
-// 2 s + s R(s^2). As 2 s = f - s f, that is f - f^2/2 + s (f^2/2 + R), where the rounding of s hardly counts.
+// 2 s + s R(s^2). As 2 s = f - s f, that is f - f^2/2 + s (f^2/2 + R), where the rounding of s hardly matters.
 LINNET_INLINE Vec<double> log_tail(Vec<double> f) {
   const Vec<double> s = f / (2.0 + f);
   const Vec<double> z = s * s;
@@ -156,7 +156,7 @@ LINNET_INLINE Vec<double> log_tail(Vec<double> f) {
   return fma(s, fma(z, p, h), -h);
 }
 
-// log(2^k (1 + f)). Small terms are added first.
+// log(2^k (1 + f)). The small terms are added first.
 template <FloatVector V>
 LINNET_INLINE V log_sum(V k, V f) {
   using F = Format<V>;
@@ -254,7 +254,7 @@ LINNET_INLINE V log(V x) {
 }
 
 // 1 + x = 2^k (1 + f) gives f = 2^-k x + (2^-k - 1), free of the rounding of 1 + x. 2^-k x is a subtraction in x's
-// exponent field: where k is not 0, x is an ordinary number.
+// exponent field: where k is not 0, x is a normal number.
 template <FloatVector V>
 LINNET_INLINE V log1p(V x) {
   using F = Format<V>;
@@ -301,7 +301,7 @@ LINNET_INLINE V erf(V x) {
   using T = Scalar<V>;
   const V a = min(all<V>(Format<V>::erf_max), abs(x));
   const V z = a * a;
-  const auto [r, n] = exp_reduce(0 - z);  // -z would flip the sign of NaN, and it would be chance which sign wins
+  const auto [r, n] = exp_reduce(0 - z);  // -z would flip the sign of NaN, and which sign survives would be arbitrary
   const V tail = gauss_tail(T(1.4142135623730951) * a, r, n);
   const V y = a < T(0.5) ? fma(a, erf_series(z), a) : 1 - (tail + tail);
   return with_sign_of(x, y);

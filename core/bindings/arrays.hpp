@@ -120,7 +120,7 @@ struct PyColumns {
 };
 
 // A native object can run one computation at a time, and runs it without the GIL: a second call meanwhile, by another
-// thread or by a custom loss that calls back, is refused before it can corrupt both.
+// thread or by a custom loss that calls back, is refused before it can corrupt either.
 class InUse {
  public:
   class Turn {
@@ -140,7 +140,7 @@ class InUse {
   std::atomic<bool> taken_{false};
 };
 
-// Asks Python whether Ctrl-C was pressed. To be called without the GIL; the exception is raised by `finish`.
+// Checks with Python whether Ctrl-C was pressed. To be called without the GIL; the exception is raised by `finish`.
 inline bool interrupted() {
   nb::gil_scoped_acquire hold;
   return PyErr_CheckSignals() != 0;

@@ -1,6 +1,6 @@
 // The module, built once for every instruction set and called LINNET_MODULE (_core_v2, _core_v3, ...). Only the files
-// of this folder know Python; its checkers read src/linnet/_core.pyi. Arrays are checked here for shape and type only;
-// what they mean is checked in Python, where errors can name columns and rows.
+// of this folder depend on Python; type checkers read src/linnet/_core.pyi. Arrays are checked here for shape and type
+// only; what they mean is checked in Python, where errors can name columns and rows.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -32,7 +32,7 @@ NB_MODULE(LINNET_MODULE, m) {
   m.attr("compiler") = compiler;
   m.attr("vector_bytes") = vector_bytes;
   m.attr("has_fma") = has_fma;
-#ifdef NDEBUG  // a model still alive at interpreter exit is no concern of users
+#ifdef NDEBUG  // users need no warning about a model that is still alive at interpreter exit
   nb::set_leak_warnings(false);
 #endif
 

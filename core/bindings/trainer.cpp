@@ -40,8 +40,8 @@ void bind(nb::module_& m, const char* name) {
           [](PyTrainer<T>& self, const PyColumns& columns, Labels labels, Values values, Weights weights, Values offset,
              bool shuffle, double scale) {
             const InUse::Turn turn(self.in_use);
-            // Data that are refused, here or for lack of memory, leave the trainer unchanged: nothing is replaced
-            // before everything is checked and allocated.
+            // If data is refused, here or for lack of memory, the trainer stays unchanged: nothing is replaced before
+            // everything is checked and allocated.
             PyColumns kept = columns;
             PyTargets<T> given{labels, values, weights, offset};
             const Columns& x = kept.x;

@@ -80,8 +80,7 @@ void point_at_rows(const T** rows, std::vector<T>& space, const Batch<T>& batch,
 }
 
 // Prefetches rows [r0..r1) of a batch while something else is computed: of each dense table the columns [c0..c1), and
-// the codes. Inlined by force: GCC takes a function that only prefetches for one that does
-// nothing.
+// the codes. Forced inline: GCC takes a function that only prefetches for one that does nothing.
 template <class T>
 LINNET_INLINE void prefetch_rows(const Batch<T>& batch, int r0, int r1, int c0, int c1) {
   const Columns& x = *batch.x;

@@ -22,7 +22,7 @@ struct SparseRows {
   std::int64_t max_row_entries = 0;  // entries
 };
 
-// Whether any row has two entries in one column.
+// Whether any row has two entries in the same column.
 inline bool has_duplicates(const SparseRows& x, std::int64_t rows) {
   std::vector<std::int64_t> last;  // by column: the last row with an entry in it, of rows whose columns do not ascend
   auto look = [&](const auto* column) {
@@ -77,8 +77,8 @@ struct Columns {
     return std::int64_t{dense_cols} + sparse.max_row_entries + static_cast<std::int64_t>(codes.size());
   }
 
-  // Counts one for each column of codes, the entries of the sparse matrix, and the nonzero values in a sample of
-  // the tables' rows.
+  // Counts one per column of codes, the entries of the sparse matrix, and the nonzero values in a sample of the tables'
+  // rows.
   void count_entries() {
     constexpr std::int64_t looked_at = 32;
     const std::int64_t some = std::min(rows, looked_at);

@@ -62,7 +62,7 @@ bool all_finite(const S* x, std::int64_t n) {
 template <class S>
 Cell first_nonfinite(const S* data, std::int64_t rows, std::int64_t cols, std::ptrdiff_t row_stride,
                      std::ptrdiff_t col_stride) {
-  // groups of rows at memory speed, of several rows where they are contiguous; then look closer
+  // checks groups of rows at memory speed (several rows where they are contiguous), then locates the value
   constexpr std::int64_t piece = 4096;
   const std::int64_t group =
       row_stride == cols ? std::max<std::int64_t>(1, piece / std::max<std::int64_t>(1, cols)) : 1;

@@ -1,5 +1,5 @@
 // Rows that are mostly zero, such as words of a text, levels of categories or the pixels of an image, as lists of
-// entries: those of each row, and those of many rows sorted by column.
+// entries: per row, and for many rows sorted by column.
 #pragma once
 
 #include <algorithm>

@@ -114,7 +114,7 @@ struct Softmax : Identity<T> {
   explicit Softmax(double) {}
 };
 
-// Returns f(formulas) of an activation, in numbers of type T.
+// Calls f with the formulas of an activation for type T, and returns its result.
 template <class T, class F>
 auto with_activation(Activation activation, double leak, F&& f) {
   switch (activation) {

@@ -20,7 +20,7 @@ struct Head {
   double parameter = 0;  // q in heads/formulas.hpp
 };
 
-// Returns f(formulas) of a head, in numbers of type T: code in which the head is known when it is compiled.
+// Calls f with the formulas of a head for type T, and returns its result: inside f the head is known at compile time.
 template <class T, class F>
 LINNET_INLINE auto with_formulas(Head head, F&& f) {
   switch (head.family) {
@@ -38,7 +38,7 @@ inline bool is_joint(Head head) {
   return with_formulas<double>(head, [](const auto& formulas) { return formulas.joint; });
 }
 
-// Whether a CustomLoss computes the loss.
+// Whether the loss is computed by a CustomLoss.
 inline bool is_external(Head head) {
   return with_formulas<double>(head, [](const auto& formulas) { return formulas.external; });
 }

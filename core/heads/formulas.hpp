@@ -40,7 +40,7 @@ struct LossAndSlope {
 template <class T>
 struct ByOutput {
   static constexpr bool joint = false;     // whether the loss of a row is not a sum over its outputs
-  static constexpr bool external = false;  // whether a CustomLoss computes it
+  static constexpr bool external = false;  // whether it is computed by a CustomLoss
   static constexpr T label_of_others = 0;  // t of the outputs that a label does not name
   Vec<T> mean(Vec<T> z) const { return z; }
 };
@@ -85,7 +85,7 @@ struct Quantile : ByOutput<T> {
   Vec<T> curvature(Vec<T>, Vec<T>, bool) const { return Vec<T>{}; }
 };
 
-// The bernoulli head's loss and its two derivatives, of which those not asked for cost nothing, by one e^-|z|.
+// The bernoulli head's loss and its two derivatives from a single e^-|z|; those that are not used cost nothing.
 // log(1 + e^z) - t z = max(z, 0) - t z + log(1 + e^-|z|) and p - t = (1 - t) - (1 - p) keep their digits when p is
 // close to t.
 template <class T>
@@ -138,9 +138,9 @@ struct Poisson : LogLink<T> {
 };
 
 // With u = z + log q and p = 1/(1 + e^-u) the variance is mean (1 + q mean) = mean / (1 - p), the slope (mean - t)(1 -
-// p) and the curvature (t + 1/q) p (1 - p), in the mean p/q. Where u <= 0 all is written by e^z, as Poisson's head,
-// which it becomes when q goes to 0; above by e^-z. So no exponential is too large, and no two large numbers are
-// subtracted.
+// p) and the curvature (t + 1/q) p (1 - p), in the mean p/q. Where u <= 0 everything is written in e^z, like the
+// Poisson head, which is the limit as q goes to 0; above, in e^-z. So no exponential overflows, and no two large
+// numbers are subtracted.
 template <class T>
 struct NegativeBinomial : LogLink<T> {
   const T q, inverse, log_q;
@@ -172,13 +172,13 @@ struct NegativeBinomial : LogLink<T> {
   }
 };
 
-// The second derivative, or its mean over t where that is asked for or the derivative itself is not above zero.
+// The second derivative, or its mean over t where that is requested or the derivative itself is not above zero.
 template <class T>
 LINNET_INLINE Vec<T> positive_curvature(Vec<T> observed, Vec<T> mean, bool expected) {
   return expected ? mean : (observed > T(0) ? observed : mean);
 }
 
-// t e^-z, also where e^-z is too large for a number before t makes it small.
+// t e^-z, even where e^-z alone would overflow.
 template <class T>
 LINNET_INLINE Vec<T> over_mean(Vec<T> t, Vec<T> z) {
   const Vec<T> root = exp(T(-0.5) * z);
@@ -197,10 +197,10 @@ struct Gamma : LogLink<T> {
   }
 };
 
-// e^(a z) x + e^((a-1) z) t y: the larger power times the rest of the sum, so that a large z never makes inf - inf.
+// e^(a z) x + e^((a-1) z) t y, as the larger power times the rest of the sum, so that a large z never gives inf - inf.
 template <class T>
 struct TwoPowers {
-  Vec<T> t, root, ratio;  // root: of the larger power, which may be too large for a number before t makes it small
+  Vec<T> t, root, ratio;  // root: of the larger power, which by itself may overflow
   IVec<T> first;          // whether the first power is the larger one, or the only one
   TwoPowers(T a, Vec<T> z, Vec<T> target) : t(target), ratio(exp(-abs(z))), first((z >= T(0)) | (target == T(0))) {
     root = exp(T(0.5) * (first ? a * z : (a - T(1)) * z));
@@ -227,7 +227,7 @@ struct TweedieIdentity : ByOutput<T> {
   explicit TweedieIdentity(double parameter)
       : q(static_cast<T>(parameter)), a(static_cast<T>(2 - parameter)), b(static_cast<T>(1 - parameter)) {}
   LossAndSlope<T> loss_and_slope(Vec<T> z, Vec<T> t) const {
-    const Vec<T> log_z = log(z), root = exp(T(0.5) * b * log_z);  // of z^b, which by itself may be no number
+    const Vec<T> log_z = log(z), root = exp(T(0.5) * b * log_z);  // of z^b, which by itself may overflow
     const Vec<T> loss = a == 0 ? log_z + t / z : b == 0 ? z - t * log_z : (root * (z / a - t / b)) * root;
     const Vec<T> none = broadcast(std::numeric_limits<T>::infinity());
     return {z > T(0) ? loss : none, z > T(0) ? (root * (z - t)) * exp((T(0.5) * b - T(1)) * log_z) : Vec<T>{}};

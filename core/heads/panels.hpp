@@ -10,7 +10,7 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// Puts a block of lanes (cols vectors, room for whole panels) back as rows [r, r + V) of the panels.
+// Writes a block of lanes (cols vectors, with room for whole panels) back to rows [r, r + V) of the panels.
 template <class T>
 void store_lanes(T* panels, std::ptrdiff_t ld, T* block, int cols, int r) {
   constexpr int V = lanes<T>;

@@ -1,5 +1,5 @@
-// A head row by row: mean, loss, slope and curvature at given z, in float64 and without weights. A row's numbers depend
-// on that row alone. Sums over rows are in objective/; the formulas of all are in heads/formulas.hpp.
+// A head row by row: mean, loss, slope and curvature at given z, in float64 and without weights. The results for a row
+// depend on that row alone. Sums over rows are in objective/; the formulas of all are in heads/formulas.hpp.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void rows_by_formulas(const Formulas& formulas, const double* z, const Targets<d
     const int count = static_cast<int>(std::min<std::int64_t>(V, rows - first));
     std::int64_t row[V];
     for (int lane = 0; lane < V; ++lane) {
-      row[lane] = first + std::min(lane, count - 1);  // past the end, the last row again
+      row[lane] = first + std::min(lane, count - 1);  // beyond the end, the last row repeated
       for (int k = 0; k < outputs; ++k) block[k * V + lane] = z[row[lane] * outputs + k];
     }
     auto put = [&](double* to) {

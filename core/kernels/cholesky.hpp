@@ -1,4 +1,4 @@
-// Symmetric positive semidefinite systems: a = l l', in the order given. A row whose pivot is rounding error alone
+// Symmetric positive semidefinite systems: a = l l', in the given order. A row whose pivot is mere rounding error
 // depends on the rows before it: it is skipped, and its unknown is zero.
 //
 //   l_ij = (a_ij - sum over k < j of l_ik l_jk) / l_jj
@@ -98,7 +98,7 @@ inline void cholesky_solve(const double* l, std::ptrdiff_t n, const std::uint8_t
 }
 
 // x (n) = the solution of a x = x, a (n x n) symmetric and positive definite, scaled to a diagonal of ones first.
-// Unknowns whose pivot is rounding error alone are zero. `l` (n x n), `scale` (n) and `kept` (n) are scratch.
+// Unknowns whose pivot is mere rounding error are zero. `l` (n x n), `scale` (n) and `kept` (n) are scratch.
 inline void cholesky_solve_scaled(const double* a, std::ptrdiff_t n, double* x, double* l, double* scale,
                                   std::uint8_t* kept) {
   constexpr double least_pivot = 1e-14;

@@ -1,5 +1,6 @@
 // A linear combination of columns, row by row, in about twice the precision of its numbers and rounded once at the end.
-// What remains of a column after subtracting others that nearly determine it has no digits left otherwise.
+// Otherwise, what remains of a column after subtracting others that nearly determine it would have no correct digits
+// left.
 //
 // A product is p = a b and its error fma(a, b, -p); a sum s = x + y has the error (x - (s - v)) + (y - v), v = s - x.
 #pragma once

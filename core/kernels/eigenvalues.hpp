@@ -28,7 +28,7 @@ inline bool eigenvalues(double* a, std::ptrdiff_t n, double* values, Interrupt& 
   }
   std::fill_n(values, n, finite ? 0.0 : std::numeric_limits<double>::quiet_NaN());
   if (!finite || largest == 0) return true;
-  const int exponent = std::ilogb(largest);  // scaled by a power of two, which rounds nothing, squares stay finite
+  const int exponent = std::ilogb(largest);  // scaling by a power of two rounds nothing and keeps squares finite
   for (std::ptrdiff_t i = 0; i < n; ++i)
     for (std::ptrdiff_t j = 0; j <= i; ++j) a[i * n + j] = std::scalbn(a[i * n + j], -exponent);
 

@@ -53,7 +53,7 @@ inline int lasso_step(double* d, const double* h, const double* g, const double*
     if (interrupt.due()) return 0;
     if (gain <= tolerance) {
       if (all) return round;
-      all = true;  // the nonzero ones no longer move: check all once more
+      all = true;  // the nonzero ones no longer move: check all of them once more
     } else {
       all = false;
     }

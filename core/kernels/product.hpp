@@ -10,7 +10,7 @@
 //   column_sums        g[o]     = sum_b d[b][o]                        bias gradient
 //
 // Every output element is one chain of fused multiply-adds in ascending order of the summed index. Tiles, blocks and
-// threads decide who computes an element and when, never its value: that is what makes results independent of the
+// threads decide which thread computes an element and when, never its value: that makes results independent of the
 // number of threads and of the vector width.
 #pragma once
 

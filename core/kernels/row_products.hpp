@@ -2,7 +2,7 @@
 // weights are linear combinations of rows.
 //
 // A copy of X is kept by columns, with two bytes for a row index and four for a value: half the size of the matrix
-// itself. So values are rounded to single precision (sums are not), and a solver that wants more digits takes them from
+// itself. So values are rounded to single precision (sums are not), and a solver that needs more digits takes them from
 // the matrix: see fit/solvers/dual_sparse.py. A column is read once: its product with u, and right away its share of
 // the result, so that all random access is to pairs of numbers, one per row. Columns with a single entry, which is most
 // of them in a matrix of words, only add to the diagonal of X S X'.
@@ -27,7 +27,7 @@ class RowProducts {
   static constexpr std::int64_t max_rows = 1 << 16, max_entries = (std::int64_t{1} << 31) - 1;
 
   // No row of x has two entries in one column; `penalty`: the diagonal of the inverse of S, one per column. Neither is
-  // needed afterwards.
+  // used afterwards.
   RowProducts(const Columns& x, const double* penalty, int threads)
       : rows_(x.rows), threads_(threads), diagonal_(x.rows) {
     const std::int64_t *start = x.sparse.start, cols = x.sparse.cols;
@@ -130,7 +130,7 @@ class RowProducts {
   static constexpr std::int32_t alone = -1;
   static constexpr double largest = 1e30;  // squares of floats up to here are far from infinite
   static constexpr int max_partial_sums = 8;
-  static constexpr std::ptrdiff_t partial_sum_memory = 4 << 20;  // numbers in the sums of all partial sums
+  static constexpr std::ptrdiff_t partial_sum_memory = 4 << 20;  // numbers in all partial sums together
 
   // z += x (scale x'u) for a column x; u and z of a row lie side by side, in one cache line
   static void add_column(const Entry* __restrict x, std::int64_t count, double scale, double* __restrict pairs) {

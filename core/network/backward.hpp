@@ -5,11 +5,11 @@
 
 namespace linnet::inline LINNET_ISA {
 
-// Costs of a layer's gradient and weight update, in cycles; a last panel is never quite filled, and a lone one
-// runs slower.
+// Costs of a layer's gradient and weight update, in cycles; the last panel is usually not full, and a single one runs
+// slower.
 template <class T>
 double Pass<T>::work_of(const LayerLayout<T>& layer) const {
-  constexpr int begin = 12;   // to start, in inputs: what other members computed must be fetched first
+  constexpr int begin = 12;   // of starting, in inputs: what other members computed must be fetched first
   constexpr int update = 30;  // per vector of weights
   const double panels = panels_of<T>(layer.outputs), rows = capacity_;
   if (layer.narrow)
@@ -97,7 +97,7 @@ void Pass<T>::gradient(int rank, Part part, const std::vector<Part>& owned, cons
       continue;
     }
     const T* a = input_of(static_cast<int>(l), mode) + skipped;
-    // blocks of a that stay in L2 while all of d passes by
+    // blocks of a that stay in L2 while all of d is read
     const int block = std::max(gradient_rows, 131072 / (rows * vector_bytes) * V / gradient_rows * gradient_rows);
     for (int ib = inputs.first; ib < inputs.last; ib += block) {
       if (sink.cut_short()) return;
@@ -147,7 +147,7 @@ void Pass<T>::transpose(T* wt, const T* packed, int l, Part inputs, Part outputs
 }
 
 // dh of the layer below l = d W' in a large network: slabs of W' are transposed as they are needed, and the outputs
-// taken in blocks, so that a block of d stays in L2 while all slabs pass by.
+// taken in blocks, so that a block of d stays in L2 while all slabs are used.
 template <class T>
 void Pass<T>::backward_by_slabs(int rank, const T* packed, int l, Part rows, Part panels, Interrupt* interrupt) {
   constexpr int V = lanes<T>, block = Tile<T>::depth_block;

@@ -1,5 +1,5 @@
 // Where the sums of a gradient go as they are computed (Pass::gradient): into the update of the parameters, or into an
-// array of sums. A sink takes pieces of neighbouring parameters; a few members state what else it accepts.
+// array of sums. A sink takes pieces of neighbouring parameters; a few members declare what else it accepts.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,6 @@
 // Small batches of a narrow first layer with many inputs (network/pass.hpp, Pass::splits_inputs), such as softmax
-// regression on images. Two members share a step by the layer's inputs rather than by rows: what travels between cores
-// is each one's sums, and not the weights.
+// regression on images. Two members divide a step by the layer's inputs rather than by rows: what travels between cores
+// is the sums of each, not the weights.
 #pragma once
 
 #include "network/pass.hpp"

@@ -16,7 +16,7 @@ namespace linnet::inline LINNET_ISA {
 // Padding is zero and stays zero.
 template <class T>
 struct LayerLayout {
-  // Between two blocks: the processor reads ahead, and must not take away what another core is about to write.
+  // Between two blocks: the processor prefetches, and must not take away lines that another core is about to write.
   static constexpr std::ptrdiff_t gap = 8 * Narrow<T>::line;
 
   bool narrow = false;
@@ -39,7 +39,7 @@ struct LayerLayout {
   }
 };
 
-// Inputs whose gradient is handed over at a time.
+// Number of inputs whose gradient is handed over at a time.
 constexpr int gradient_rows = 32, narrow_gradient_inputs = 128;
 
 // Neighbouring parameters of one kind: of one output, or of `outputs` interleaved ones. Sums over theta are made by

@@ -1,4 +1,4 @@
-// One pass over a chunk of rows: forward and backward over the flat parameter vector. Parameters live in two forms:
+// One pass over a chunk of rows, forward and backward, for the flat parameter vector. Parameters live in two forms:
 // `theta`, the user's (per layer the weights, inputs x outputs in row order, then the biases), and `packed`, the core's
 // (network/layout.hpp).
 #pragma once
@@ -27,7 +27,7 @@ struct PassMode {
 };
 
 // Forward and backward over chunks of at most `capacity` rows of columns like x by a team of up to `threads`. Every
-// member calls the same methods with its rank; a method leaves all members free to go on only where it says so.
+// member calls the same methods with its rank; after a method, all members may continue only where its comment says so.
 template <class T>
 class Pass {
  public:
@@ -119,20 +119,20 @@ class Pass {
     return part[0];
   }
 
-  // How many blocks of rows a chunk of a small network is cut into, whose gradients are summed apart: a member takes
-  // whole blocks through all layers and back, and hardly anything has to travel between cores. It depends on the
-  // network and the rows alone. 1: there is one sum, and members share its parameters.
+  // How many blocks of rows a chunk of a small network is cut into, each with a gradient sum of its own: a member takes
+  // whole blocks through all layers and back, and hardly anything has to travel between cores. The number depends on
+  // the network and the rows alone. 1: there is one sum, and members divide its parameters among them.
   int blocks(int rows) const { return sums_apart_ && rows >= 2 * row_block ? (rows + row_block - 1) / row_block : 1; }
   static Part block(int rows, int b, int blocks) { return part_of(rows, 16, b, blocks); }
 
   // Whether two members split the inputs of a narrow first layer between them, for all rows of the chunk: neither ever
-  // reads the other's weights, and each reads its half of a row only. A matter of speed alone: most members of a larger
-  // team would get no share.
+  // reads the other's weights, and each reads its half of a row only. This affects speed alone: in a larger team most
+  // members would have nothing to do.
   bool splits_inputs(int rows) const {
     return copy_rows_ > 0 && threads_ <= 2 && rows >= Layout<T>::min_split_rows && rows <= Layout<T>::max_split_rows;
   }
 
-  // Before the first block of a step: what a member needs of the parameters.
+  // Before the first block of a step: prepares what a member needs from the parameters.
   void begin_blocks(int rank, const T* packed, const PassMode& mode) {
     if (!mode.gradient) return;
     for (int l = 1; l < static_cast<int>(net_.layers.size()); ++l)
@@ -148,14 +148,14 @@ class Pass {
     run_above(rank, packed, batch, mode, fitted, rows);
   }
 
-  // Forward and backward for a chunk whose inputs are split: each member does all that comes after the sums of the
-  // first layer for itself, on its own copy of the rows' values, which takes less time than waiting for the other.
+  // Forward and backward for a chunk whose inputs are split: each member computes everything after the sums of the
+  // first layer itself, on its own copy of the rows' values, which takes less time than waiting for the other.
   // Afterwards each may update its half of the first layer at once; other layers only behind a barrier.
   void run_split(Team& team, int rank, const T* packed, const Batch<T>& batch, PassMode mode, T* fitted);
 
-  // Forward (and backward) for the whole chunk. Members that return must meet at a barrier before they read what others
-  // computed. `fitted` (rows of the table x outputs) takes the mean of each row when not null. False: interrupted, for
-  // all members; only a large network looks, a small one is done in no time.
+  // Forward (and backward) for the whole chunk. After it returns, members must meet at a barrier before they read what
+  // others computed. `fitted` (rows of the table x outputs) takes the mean of each row when not null. False:
+  // interrupted, for all members; only a large network checks, since a small one finishes at once.
   bool run(Team& team, int rank, const T* packed, const Batch<T>& batch, const PassMode& mode, T* fitted,
            Interrupt* interrupt = nullptr) {
     const int last = static_cast<int>(net_.layers.size()) - 1;
@@ -193,8 +193,8 @@ class Pass {
     return true;
   }
 
-  // Brings what this member will read of the next chunk into the cache, unless it would push out what is being used:
-  // its own rows, and of a narrow layer also the others' where they meet the weights it updates.
+  // Prefetches what this member will read of the next chunk, unless that would evict what is being used: its own rows
+  // and, for a narrow layer, also the other rows at the inputs whose weights it updates.
   LINNET_INLINE void prefetch(const Batch<T>& next, int rank, bool split) {
     if (split) {  // while the gradient is computed
       const Part rows = copy_of(rank, std::min(next.rows, copy_rows_));
@@ -239,9 +239,9 @@ class Pass {
 
   bool narrow() const { return layout_.layers.front().narrow; }
 
-  // Whether the rows have so few entries that the first layer is done sooner when it takes them one by one. By measured
-  // cycles: a panel of weights (or of its gradient) takes one for each column, and 2.3 for an entry, which has to be
-  // listed and sorted besides.
+  // Whether the rows have so few entries that the first layer is faster when it takes them one by one. In measured
+  // cycles: a panel of weights (or of its gradient) takes one per column, and 2.3 per entry, which also has to be
+  // listed and sorted.
   bool mostly_zero(const Columns& x) const {
     if (narrow()) return x.entries_per_row * 40 < x.cols();
     const int panels = panels_of<T>(net_.layers.front().outputs);

@@ -12,7 +12,7 @@ constexpr int V = lanes<double>;
 constexpr int parts = std::max(1, 8 / V);    // vectors of partial sums: eight sums in all for any V
 constexpr int group = Tile<double>::panels;  // panels that are summed together
 
-// Rows [first, last) of a block, all on one side of a problem: their target t.
+// Rows [first, last) of a block that are all on one side of a problem, and their target t.
 struct Run {
   int first, last;
   double t;
@@ -139,7 +139,7 @@ void Binaries::pass(Scratch& s, const double* theta, const CodeMatrix& codes, co
     for (int r = 0; r < rows; ++r) s.w[r] = weights.weights ? weights.weights[codes.row_order[first + r]] : 1.0;
     for (const int p : s.touched) {
       std::vector<Run>& runs = s.runs[p];
-      for (std::size_t i = 0, next; i < runs.size(); i = next) {  // neighbours together
+      for (std::size_t i = 0, next; i < runs.size(); i = next) {  // neighbouring runs together
         for (next = i; next < runs.size() && (next == i || runs[next].first == runs[next - 1].last); ++next)
           std::fill(s.t.get() + runs[next].first, s.t.get() + runs[next].last, runs[next].t);
         add(s, s.theta.get() + p * in_theta, weights.side_weights ? weights.side_weights + 2 * (p0 + p) : nullptr,

@@ -1,13 +1,13 @@
-// The memory of L-BFGS: the last changes of theta (s) and of the gradient (y), and the two-loop recursion that turns
-// a gradient into a step. Its inner products take few passes over the changes: those of the first loop follow from S'g
+// The history of L-BFGS: the last changes in theta (s) and in the gradient (y), and the two-loop recursion that turns a
+// gradient into a step. Its inner products take few passes over the history: those of the first loop follow from S'g
 // and the stored s'y, those of the second from Y'r.
 //
 // The inner product of two vectors is the usual one, or that of vectors in row space (see fit/solvers/dual_sparse.py):
 // the first `dual_size` entries are coordinates, the next `dual_size` their images under a matrix K, and a'K b is the
-// product of a's coordinates with b's images. What follows them counts as usual.
+// product of a's coordinates with b's images. Entries after these count as usual.
 //
 // T: the type in which the history is stored. Steps are as good in float, since the gradient itself is never rounded,
-// unless the entries of a vector span more than its range.
+// unless the entries of a vector exceed float's range.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline double dot(const float* a, const double* b, std::ptrdiff_t n) {
   return sum;
 }
 
-// Part of the inner product of two vectors: entries first to last of those that count.
+// Part of the inner product of two vectors: terms first to last - 1.
 template <class T>
 double inner_product(const T* a, const double* b, std::ptrdiff_t dual_size, std::ptrdiff_t first, std::ptrdiff_t last) {
   const std::ptrdiff_t middle = std::clamp(dual_size, first, last);  // up to here coordinates with images
@@ -57,7 +57,7 @@ class LbfgsHistory {
   int count() const { return count_; }
   void clear() { newest_ = -1, count_ = 0; }
 
-  // Remembers a change; the oldest is forgotten if there is no room.
+  // Stores a change; the oldest is dropped if there is no room.
   void push(const double* s, const double* y) {
     newest_ = (newest_ + 1) % memory_;
     count_ = std::min(count_ + 1, memory_);

@@ -39,7 +39,7 @@ inline Ahead memory_of(const Columns& x, std::int64_t first, std::int64_t last) 
 }
 
 // panels (rows x (dense columns + 1)) = rows of the tables less their centers, then a one: the column of the intercept.
-// What is left of the last panel stays as it is.
+// The rest of the last panel is left unchanged.
 inline void pack(double* panels, std::ptrdiff_t ld, const Columns& x, const double* center, BlockRows row, int rows) {
   constexpr int V = lanes<double>;
   pack_tables(panels, ld, x, center, row, 0, rows);
@@ -52,7 +52,7 @@ inline void row_dots(double* z, const double* x, std::ptrdiff_t ld, const double
   constexpr int V = lanes<double>, parts = std::max(1, 8 / V);
   static_assert(V <= 8);
   for (int r = 0; r < rows; r += V) {
-    Vec<double> sum[V][parts];  // in registers: all places in it are known when this is compiled
+    Vec<double> sum[V][parts];  // in registers: all indices are known at compile time
 #pragma GCC unroll 8
     for (int i = 0; i < V; ++i)
 #pragma GCC unroll 4

@@ -62,8 +62,8 @@ void Linear::prepare(const Plan& plan, std::int64_t rows, double more) {
   const std::ptrdiff_t in_dense = (first + std::max<std::ptrdiff_t>(0, pairs - 1) * width) * dense;
   const std::ptrdiff_t in_curvature = pairs * sparse * (width + sparse);
   const double bytes = 8.0 * static_cast<double>(1 + in_dense + in_gradient + in_curvature);
-  // no more memory than a quarter of float32 data, so that a wide problem has fewer partial sums; and one of second
-  // derivatives has rows enough to be worth its memory
+  // no more memory than a quarter of float32 data, so a wide problem has fewer partial sums; and each partial sum of
+  // second derivatives has enough rows to be worth its memory
   const double limit = std::max(16e6, static_cast<double>(columns_.rows) * columns_.dense_cols) / bytes;
   const std::int64_t least = pairs ? std::max(block_rows_, 512) : block_rows_;
   // threads share a power of two evenly
@@ -178,7 +178,7 @@ void Linear::head_of_one(const Formulas& formulas, Scratch& s, PartialSum& parti
   Vec<double> low = broadcast(partial.sums.low), high = broadcast(partial.sums.high);
   for (int r = 0; r < rows; r += V) {
     const int count = std::min(V, rows - r);
-    const auto from = [&](const double* of_rows, double none) {  // past the end, the last row again
+    const auto from = [&](const double* of_rows, double none) {  // beyond the end, the last row repeated
       if (!of_rows) return broadcast(none);
       if (count == V) return load(of_rows + first + r);
       Vec<double> v{};
@@ -219,7 +219,7 @@ void Linear::head_of_many(const Formulas& formulas, Scratch& s, PartialSum& part
     Vec<double> weight{};
     std::int64_t row[V];
     for (int lane = 0; lane < V; ++lane) {
-      row[lane] = first + std::min(r + lane, rows - 1);  // past the end, the last row again, with no weight
+      row[lane] = first + std::min(r + lane, rows - 1);  // beyond the end, the last row repeated, with no weight
       weight[lane] = r + lane < rows ? (targets.weights ? targets.weights[row[lane]] : 1.0) : 0.0;
       for (int k = 0; k < K; ++k) {
         double& at = z[k * V + lane];
@@ -333,7 +333,7 @@ void Linear::add(Scratch& s, PartialSum& partial, BlockRows row, int rows) const
     return;
   }
   double* g = partial.sparse_gradient.get();
-  const auto add_entries = [&](auto value) {  // one loop per kind: a test within costs a fifth of the time
+  const auto add_entries = [&](auto value) {  // one loop per kind: a test inside would cost a fifth of the time
     for (int r = 0; r < rows; ++r) {
       const double* slope = s.dz.get() + r;
       if (K == 1)

@@ -1,6 +1,6 @@
 // A network without hidden layers on all its rows, in float64: sums of loss, gradient and second derivatives, for
-// solvers that go to the last digit. theta is the network's: the weights (columns x outputs, in row order), then the
-// biases. Dense columns count from their centers.
+// solvers that converge to the last digit. theta is the network's: the weights (columns x outputs, in row order), then
+// the biases. Dense columns count from their centers.
 //
 // Rows are cut into ranges, whose number depends on the shape of the problem and not on the threads; each has a
 // partial sum, to which its blocks of rows are added in order, and the partial sums are added in order: the same bytes
@@ -36,7 +36,7 @@ class Linear {
   std::int64_t rows() const { return columns_.rows; }
   std::ptrdiff_t size() const { return (columns_.cols() + std::ptrdiff_t{1}) * outputs_; }  // of theta
 
-  // Asked now and then from the calling thread; true ends what is going on.
+  // Called now and then from the calling thread; true ends the computation.
   using Interrupted = Interrupt::Ask;
 
   struct Request {
@@ -114,8 +114,9 @@ class Linear {
   Buffer<double> dense_theta_, bias_;  // in panels of outputs; of one output both in a row
   std::ptrdiff_t sparse_step_ = 1;     // outputs, filled up to whole vectors if there are several
   Buffer<double> sparse_theta_;        // sparse columns x sparse_step_
-  // Of very many sparse columns every partial sum would need a gradient of its own. Instead dz is kept, and in a second
-  // round each thread adds up the columns between two cuts, rows in order: no sum depends on where the cuts are.
+  // With very many sparse columns, every partial sum would need a large gradient of its own. Instead dz is kept, and in
+  // a second round each thread adds up the columns between two cuts, rows in order: no sum depends on where the cuts
+  // are.
   const bool scattered_;
   Buffer<double> slopes_;  // rows x outputs
   std::vector<int> cuts_;  // bounds of the members' columns in that round

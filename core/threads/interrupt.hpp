@@ -1,5 +1,5 @@
-// Ctrl-C inside a long computation. The calling thread asks now and then whether it was pressed; the members of a team
-// may skip work as soon as they see that, and agree at a barrier to leave.
+// Ctrl-C during a long computation. The calling thread checks now and then whether it was pressed; the members of a
+// team may skip work as soon as they see that it was, and agree at a barrier to leave.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,20 @@ class Interrupt {
 
   explicit Interrupt(Ask ask) : ask_(std::move(ask)), asked_(Clock::now()) {}
 
-  // Called by all members; place is the number of this barrier, the same for all of them. Rank 0 writes down the place
-  // where all shall leave: a member that is one barrier behind must not take it for its own.
+  // Called by all members; place is the number of this barrier, the same for all of them. Rank 0 records the place at
+  // which all leave: a member that is one barrier behind must not take it for its own.
   bool leave_at_barrier(Team& team, int rank, int place) {
     if (rank == 0 && due()) place_ = place;
     team.barrier();
     return place_ == place;
   }
 
-  // Called by any member inside long work: true when the rest of it is in vain, because all leave at the next barrier
-  // that asks.
+  // Called by any member inside long work: true when finishing it is pointless, because all leave at the next barrier
+  // that checks.
   bool in_vain(int rank) { return rank == 0 ? due() : happened(); }
 
-  // Called by any member inside work that is better finished: true when it would take too long, and is cut short.
+  // Called by any member inside work that should be finished if possible: true when that would take too long and the
+  // work is cut short.
   bool cut_short(int rank) {
     if (!in_vain(rank) || Clock::now() - asked_ < std::chrono::milliseconds(60)) return false;
     was_cut_.store(true, std::memory_order_relaxed);
@@ -52,7 +53,7 @@ class Interrupt {
  private:
   using Clock = std::chrono::steady_clock;
   const Ask ask_;
-  Clock::time_point asked_;  // not changed any more once it happened
+  Clock::time_point asked_;  // not changed once Ctrl-C was pressed
   std::atomic<bool> happened_{false}, was_cut_{false};
   std::atomic<int> place_{-1};
 };

@@ -1,11 +1,10 @@
-// A team of threads that work on the same step. A step of a small network takes some ten microseconds, so waiting means
-// spinning first; then yielding to whoever wants the core (it may be the very thread that is waited for); and only
-// after a millisecond sleeping. Between two runs the members wait the same way, so an epoch of two milliseconds finds
-// them awake, and nothing spins while Python thinks.
-//
-// Where others want the cores as well, that is the wrong way: a thread that spins keeps the one it waits for from
-// running, and one that yields goes to the end of the queue. There all teams of the process go to sleep soon: a sleeper
-// that is woken goes first.
+// A team of threads that work on the same step. A step of a small network takes about ten microseconds, so waiting
+// means spinning first; then yielding to whoever wants the core (it may be the very thread being waited for); and
+// sleeping only after a millisecond. Between two runs the members wait the same way, so an epoch of two milliseconds
+// finds them awake, and nothing spins while Python is busy.
+// When other threads want the cores as well, that is harmful: a thread that spins keeps the one it waits for from
+// running, and one that yields goes to the end of the queue. Then all teams of the process go to sleep soon: a sleeping
+// thread that is woken runs first.
 #pragma once
 
 #include <unistd.h>
@@ -37,29 +36,30 @@ inline void spin_pause() {
 #endif
 }
 
-// Whether there are more threads than cores: members of the teams of this process, or others' threads, which show when
-// a member that yields is away for long.
+// Whether there are more threads than cores: members of the teams of this process, or threads of other programs, which
+// are noticed when a member that yields is away for long.
 class Crowd {
  public:
   bool here() const {
     return met_.load(std::memory_order_relaxed) || members_.load(std::memory_order_relaxed) > cores_;
   }
 
-  // As above, but what was met is forgotten after a while.
+  // As above, but other programs' threads are forgotten after a while.
   bool still_here() {
     if (met_.load(std::memory_order_relaxed) && now() >= until_.load(std::memory_order_relaxed))
       met_.store(false, std::memory_order_relaxed);
     return here();
   }
 
-  // Lets others run. True: one did, and for longer than any interruption by the system.
+  // Lets others run. True: another thread did, and for longer than any interruption by the system.
   static bool give_way() {
     const std::int64_t before = now();
     std::this_thread::yield();
     return now() - before >= 500;
   }
 
-  // Notes that others were met: for longer if they were forgotten only just now, as looking for them costs a turn.
+  // Notes that others want the cores: for longer if they were forgotten only just now, since each check costs a time
+  // slice.
   void note() {
     const std::int64_t last = length_.load(std::memory_order_relaxed);
     const bool soon = now() - until_.load(std::memory_order_relaxed) < last;
@@ -92,14 +92,15 @@ class alignas(cache_line) Awaited {
  public:
   Number load() const { return value_.load(std::memory_order_acquire); }
 
-  // For those who cannot be waited on yet.
+  // Before any thread can wait for it.
   void reset(Number value) { value_.store(value, std::memory_order_relaxed); }
 
-  // Sequentially consistent, as are the steps into sleep: either the sleeper sees the new value or it is seen here.
+  // Sequentially consistent, as are the steps into sleep: either the sleeper sees the new value or this sees the
+  // sleeper.
   Number add(Number more) { return value_.fetch_add(more); }
   void store(Number value) { value_.store(value); }
 
-  // To be called after a change that somebody may wait for.
+  // To be called after a change that a thread may be waiting for.
   void wake_all() {
     if (sleepers_.load() == 0) return;
 #if defined(__linux__)
@@ -111,7 +112,7 @@ class alignas(cache_line) Awaited {
 
   template <class Enough>
   void wait_until(Enough&& enough) {
-    static thread_local int crowded_spins = max_spins;  // fewer where they were in vain
+    static thread_local int crowded_spins = max_spins;  // fewer where spinning did not help
     const bool crowded = crowd.here();
     const int spins = crowded ? crowded_spins : max_spins;
     for (int spin = 0; spin < spins; ++spin) {
@@ -172,9 +173,9 @@ class Team {
     crowd.add(-size);
   }
 
-  // Calls work(rank, item) for items 0 to count - 1, each once: a member takes the next one when it is done with the
-  // last. So a member that comes late, from a core that others want, is not waited for, unless it has an item in hand.
-  // False from work: no more items are handed out. Work must not throw, nor wait for other members.
+  // Calls work(rank, item) once for each item from 0 to count - 1: a member takes the next one when it is done with its
+  // last. So nobody waits for a member that comes late, from a core that others want, unless it is working on an item.
+  // If work returns false, no more items are handed out. Work must not throw, nor wait for other members.
   template <class Work>
   void share(int size, std::int64_t count, Work&& work) {
     std::atomic<std::int64_t> next{0};
@@ -193,13 +194,13 @@ class Team {
     if (size_ == 1) return;
     const std::uint64_t members = static_cast<std::uint64_t>(size_);
     const std::uint64_t before = arrived_.add(1);
-    const std::uint64_t all = (before / members + 1) * members;  // at this barrier and those before
+    const std::uint64_t all = (before / members + 1) * members;  // arrivals at this barrier and those before
     if (before + 1 == all) return arrived_.wake_all();
     arrived_.wait_until([=](std::uint64_t arrived) { return arrived >= all; });
   }
 
  private:
-  // The threads besides the caller's. They hold on to this and not to the team, which a fork may leave behind.
+  // The threads besides the caller's. They own a share of this and not of the team, which a fork may leave behind.
   struct Crew {
     explicit Crew(int size) : process(getpid()) {
       try {
@@ -217,7 +218,8 @@ class Team {
 
     int members() const { return static_cast<int>(threads.size()) + 1; }
 
-    // Begins a round for the members of rank below `size`; 0 sends all home. `open`: it may end without some of them.
+    // Begins a round for the members of rank below `size`; 0 ends all threads. `open`: the round may end without some
+    // of them.
     void call(int size, bool open = false) {
       const std::uint32_t number = round.load() / (2 * most) + 1;
       const std::uint32_t word = (number * 2 + open) * most + static_cast<std::uint32_t>(size);
@@ -247,7 +249,7 @@ class Team {
         seen = round.load();
         const int size = static_cast<int>(seen % most);
         if (size == 0) return;
-        // A round does not wait for those it does not want, so all they may look at is the word they have read.
+        // A round does not wait for members it does not include, so all they may look at is the word they have read.
         if (rank >= size) continue;
         if (seen / most % 2 == 1 && !enter(seen)) continue;
         job(rank);
@@ -288,7 +290,7 @@ class Team {
 
   void dismiss() {
     if (!crew_) return;
-    if (crew_->process != getpid()) {  // after a fork the threads are not here: nothing to join, nothing to destroy
+    if (crew_->process != getpid()) {  // after a fork the threads do not exist: nothing to join or destroy
       static_cast<void>(crew_.release());
       return;
     }
@@ -298,7 +300,7 @@ class Team {
 
   int size_ = 1;
   std::unique_ptr<Crew> crew_;
-  // How often a member came to a barrier in this run. One number, so that one line travels between cores.
+  // How many times members arrived at a barrier in this run. One number, so that one cache line travels between cores.
   Awaited<std::uint64_t> arrived_;
 };
 

@@ -1,6 +1,6 @@
 // Optimizers as one vector update each: (g, w, s) -> (w, s), where s are the vectors of the arrays that the rule keeps,
 // on any segment of the flat arrays. The same function serves the fused step (g fresh from a register tile) and the
-// plain one (g from a buffer), so both give the same bytes. To add one: a line in train/rules.def, a branch in
+// plain one (g from a buffer), so both give the same bytes. To add an optimizer: a line in train/rules.def, a branch in
 // `update_vector`.
 //
 //   sgd        w -= r g

@@ -23,7 +23,7 @@ struct Apply : PlainSink {
   void operator()(std::size_t layer, std::ptrdiff_t at, const T* g, int count, bool bias) const {
     update(optimizer.rule, w, states, at, g, count, size, bias ? Penalty{} : net.layers[layer].penalty, !bias);
   }
-  // The piece at `at` is next: parameters of a large network come from far away.
+  // The piece at `at` comes next: the parameters of a large network are not in the cache.
   LINNET_INLINE void prefetch(std::ptrdiff_t at, int count) const {
     if (!large) return;
     for (int i = 0; i < count; i += cache_line / static_cast<int>(sizeof(T))) {
@@ -53,7 +53,7 @@ struct Apply : PlainSink {
   }
 };
 
-// Puts each piece of the gradient where the sums are, or adds it to them.
+// Stores each piece of the gradient among the sums, or adds it to them.
 template <class T>
 struct AddTo : PlainSink {
   static constexpr bool in_place = true;
@@ -199,7 +199,7 @@ Progress Trainer<T>::run(const double* rates, double seconds, int threads, Inter
 }
 
 // What each member of the team does until the epoch or the time is over, or the loss diverges. Between two barriers
-// members write to different places only; rank 0 alone keeps the books.
+// members write to different places only; rank 0 alone updates the counters.
 template <class T>
 void Trainer<T>::member(Team& team, int rank, const double* rates, double seconds, Interrupt& interrupt) {
   const double deadline = seconds_now() + seconds;

@@ -11,7 +11,7 @@
 namespace linnet::inline LINNET_ISA {
 
 struct Progress {
-  std::int64_t step = 0, steps = 0;  // done in this epoch, and those it has
+  std::int64_t step = 0, steps = 0;  // done in this epoch, and its total
   std::int64_t rows = 0;             // seen in this epoch
   double loss_sum = 0;               // of the rows seen in this epoch, at the parameters each was seen with
   double penalty_sum = 0;            // rows x penalty, likewise
@@ -78,12 +78,12 @@ class Trainer {
 
   std::int64_t epoch_ = 0, updates_ = 0;
   std::int64_t chunk_ = 0;  // of the current step
-  // what rank 0 writes in each step, away from what the others read
+  // what rank 0 writes in each step, on a cache line apart from what the others read
   alignas(cache_line) Progress progress_;
   alignas(cache_line) bool stop_ = false;
 };
 
-// How many of `limit` threads pay for themselves on batches of `rows`.
+// How many of `limit` threads are worth using on batches of `rows`.
 int useful_threads(const Network& net, std::int64_t rows, int limit);
 
 }  // namespace linnet::inline LINNET_ISA

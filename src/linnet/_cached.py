@@ -12,7 +12,7 @@ else:
         """As `functools.cached_property` is from Python 3.12 on: without a lock.
 
         Until then one lock for all objects of a class is held while a value is computed. Fits in several threads would
-        wait for each other, and a process that is forked while one of them holds the lock would wait for ever.
+        wait for each other, and a process that is forked while one of them holds the lock would wait forever.
         """
 
         def __init__(self, function: Callable[[Any], Any]) -> None:

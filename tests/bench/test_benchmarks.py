@@ -1,4 +1,4 @@
-"""The page of benchmarks is made of what runs kept: bench/results.py writes it, the site reads it."""
+"""The page of benchmarks is made from saved results: bench/results.py writes them, the site reads them."""
 
 import importlib.util
 import json
@@ -63,13 +63,13 @@ def test_figures_are_shown_as_they_were_kept(bench: Any, tmp_path: Path) -> None
 
 def test_a_table_without_a_place_or_a_place_without_a_table_fails_the_build(bench: Any, tmp_path: Path) -> None:
     bench.keep("kind", bench.run_facts([]), {"times": table(a="1 s")}, tmp_path)
-    for text, told in {
+    for text, message in {
         "no place": "times",
         "<!-- results: times -->\n\n<!-- results: other -->": "other",
         "<!-- results: times -->\n\n<!-- results: times -->": "times",
         "<!-- results: times -->\n\n<!-- chart: nothing -->": "a chart of nothing",
     }.items():
-        with pytest.raises(ExtensionError, match=told):
+        with pytest.raises(ExtensionError, match=message):
             check_places(text, tmp_path)
 
 

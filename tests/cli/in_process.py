@@ -1,4 +1,4 @@
-"""The command in this process: what costs a second to start need not be started for every case."""
+"""The command in this process: Python takes a second to start, which not every case needs."""
 
 import contextlib
 import io
@@ -10,21 +10,21 @@ from typing import NamedTuple
 from linnet.cli import main
 
 
-class Said(NamedTuple):
+class Completed(NamedTuple):
     code: int
     out: str
     err: str
 
 
 class Terminal(io.TextIOWrapper):
-    """A stream that says it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
-def call(*words: object, cwd: Path, terminal: bool = False) -> Said:
-    """What `linnet words` says; an exception that the command lets out comes out of here."""
+def call(*words: object, cwd: Path, terminal: bool = False) -> Completed:
+    """Run `linnet` with these words and return its exit code and output; an exception it does not catch is raised."""
     kind = Terminal if terminal else io.TextIOWrapper
     out, err = (kind(io.BytesIO(), "utf8", write_through=True) for _ in range(2))
     argv = sys.argv
@@ -37,7 +37,7 @@ def call(*words: object, cwd: Path, terminal: bool = False) -> Said:
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("default")
-            warnings.simplefilter("error", RuntimeWarning)  # NumPy's: nothing that a user could do about
+            warnings.simplefilter("error", RuntimeWarning)  # NumPy's, about which a user could do nothing
             main()
         code: object = 0
     except SystemExit as end:
@@ -45,4 +45,4 @@ def call(*words: object, cwd: Path, terminal: bool = False) -> Said:
     finally:
         sys.argv = argv
     assert isinstance(code, int)
-    return Said(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
+    return Completed(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]

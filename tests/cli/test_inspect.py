@@ -56,10 +56,10 @@ def test_the_table_as_read(linnet_inspect: Any) -> None:
     names = ("id", "size", "colour", "cost", "<script>", "y")
     kinds = ["identifier", "number", "category", "number", "constant", "target"]
     assert [read_as[name] for name in names] == kinds
-    assert "[b]x[/b]" in out  # text of data is shown, not taken for markup
+    assert "[b]x[/b]" in out  # text from data is shown, not interpreted as markup
     assert "Target y: two classes ('y' has two values: no, yes)" in out
     assert "Leak suspect: column 'cost' alone predicts the target (AUC 1.000): is it known beforehand?" in out
-    assert "Notice: column 'id' is left out: it is called like an identifier and has many values" in out
+    assert "Notice: column 'id' is left out: it is named like an identifier and has many values" in out
 
 
 def test_json_has_all_that_is_known(linnet_inspect: Any) -> None:
@@ -120,7 +120,7 @@ def test_bad_usage(linnet_inspect: Any) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_bar_shows_on_a_terminal_when_it_takes_long(tmp_path: Path) -> None:
-    """The bar's patience is taken away; nothing of it stays, and nothing shows with --json."""
+    """The bar appears at once here; nothing of it stays on screen, and nothing is shown with --json."""
     (tmp_path / "data.csv").write_text(CSV)
     code = "import sys, linnet.cli; sys.modules['linnet.cli.reading']._PATIENCE = -1.0; linnet.cli.main()"
     for arguments, shown in ((["data.csv"], True), (["data.csv", "--json"], False)):

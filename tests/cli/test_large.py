@@ -44,14 +44,14 @@ def test_a_linear_model_of_a_gigabyte(tmp_path: Path) -> None:
             most = max(most, *(int(size) / 1024 for size in re.findall(r"RssAnon:\s+(\d+)", status)), 0.0)
             time.sleep(0.01)
         assert command.stdout is not None
-        said = command.stdout.read()
+        output = command.stdout.read()
     large.unlink()
-    assert command.returncode == 0, said
-    assert f"learn from all {ROWS * TIMES:,}, other models from those" in said
+    assert command.returncode == 0, output
+    assert f"learn from all {ROWS * TIMES:,}, other models from those" in output
     assert most < MEGABYTES
     assert sorted(path.name for path in tmp_path.iterdir()) == ["block.csv", "model.linnet"]
     found = linnet.load(tmp_path / "model.linnet").estimator
-    # each row is there so many times: the same as a weight
+    # each row occurs this many times, which equals a weight
     frame = open_source([block]).read()
     same = linnet.LogisticRegression(missing="fill").fit(
         frame.drop_columns(["bought"]), np.asarray(frame["bought"]), sample_weight=np.full(ROWS, float(TIMES))

@@ -8,15 +8,15 @@ import pytest
 
 from linnet.learn import assignments, find
 
-from .in_process import Said, call
+from .in_process import Completed, call
 
 HOSTILE = "a\x1b[31mb<script>alert(1)<\N{RIGHT-TO-LEFT OVERRIDE}"
 
 
-def learn(folder: Path, *words: object, code: int = 0) -> Said:
-    said = call("learn", *words, cwd=folder)
-    assert said.code == code, said
-    return said
+def learn(folder: Path, *words: object, code: int = 0) -> Completed:
+    result = call("learn", *words, cwd=folder)
+    assert result.code == code, result
+    return result
 
 
 def test_a_student_works_through_an_assignment(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_student_works_through_an_assignment(tmp_path: Path) -> None:
     assert "write softmax" in learn(tmp_path, "check", "softmax", code=1).out
     path.write_text(find("softmax").solution.replace(").mean())", ").sum())"))
     wrong = learn(tmp_path, "check", "softmax.py", code=1).out
-    assert "it is the sum over the rows" in wrong
+    assert "this is the sum over the rows" in wrong
     assert "not checked yet" in wrong
     assert "stuck? linnet learn hint softmax" in wrong
     assert "4/6" in learn(tmp_path).out or "2/6" in learn(tmp_path).out
@@ -75,9 +75,9 @@ def test_notebooks(tmp_path: Path) -> None:
 )
 def test_mistakes_are_one_line(words: list[str], message: str, tmp_path: Path) -> None:
     (tmp_path / "notes.py").write_text("")
-    said = learn(tmp_path, *words, code=2)
-    assert message in said.err
-    assert said.err.count("\n") == 1
+    result = learn(tmp_path, *words, code=2)
+    assert message in result.err
+    assert result.err.count("\n") == 1
 
 
 def test_a_file_of_another_name(tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_lines_fit_a_terminal_of_any_width_without_colours(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     (tmp_path / "softmax.py").write_text(find("softmax").solution.replace("e.sum(axis=-1, keepdims=True)", "e.sum()"))
-    said = learn(tmp_path, "check", "softmax", code=1)
-    assert max(map(len, said.out.splitlines())) <= width
-    assert "\x1b" not in said.out
-    assert "each row has to sum to 1" in " ".join(said.out.split())
+    result = learn(tmp_path, "check", "softmax", code=1)
+    assert max(map(len, result.out.splitlines())) <= width
+    assert "\x1b" not in result.out
+    assert "each row has to sum to 1" in " ".join(result.out.split())
     for words in (["list"], ["start", "newton"], ["hint", "newton"], ["progress"]):
         assert max(map(len, learn(tmp_path, *words).out.splitlines())) <= width, words
 
@@ -126,14 +126,14 @@ def submissions(tmp_path: Path) -> Path:
 
 
 def test_a_teacher_checks_a_folder_of_submissions(submissions: Path) -> None:
-    said = learn(submissions.parent, "report", submissions, "--csv", "grades.csv", "-o", "pages")
-    assert "\x1b" not in said.out
+    result = learn(submissions.parent, "report", submissions, "--csv", "grades.csv", "-o", "pages")
+    assert "\x1b" not in result.out
     with (submissions.parent / "grades.csv").open(newline="") as file:
         rows = {(row["student"], row["assignment"]): row for row in csv.DictReader(file)}
     assert len(rows) == 8
     assert rows["ada", "perceptron"]["right"] == rows["ada", "perceptron"]["parts"]
-    assert rows["bob", "perceptron"]["notes"] == "it is the same program as that of ada"
-    assert rows["cy", "perceptron"]["notes"] == "it is the solution that linnet learn prints"
+    assert rows["bob", "perceptron"]["notes"] == "identical to the program of ada"
+    assert rows["cy", "perceptron"]["notes"] == "identical to the solution that linnet learn prints"
     assert "nothing is ever learned" in rows[HOSTILE, "perceptron"]["first problem"]
     assert "SyntaxError" in rows["dan", "softmax"]["first problem"]
     assert rows["'=eve", "softmax"]["right"] == "0"
@@ -158,15 +158,15 @@ def test_names_of_files_as_platforms_change_them(tmp_path: Path) -> None:
     secret.write_text("password = 'hunter2'")
     (folder / "hal").mkdir()
     (folder / "hal" / "softmax.py").symlink_to(secret)
-    said = learn(tmp_path, "report", folder, "-o", "pages", "--csv", "grades.csv", "--seconds", 30).out
+    result = learn(tmp_path, "report", folder, "-o", "pages", "--csv", "grades.csv", "--seconds", 30).out
     with (tmp_path / "grades.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     students = ["ada", "bob", "cy", "dan", "gus", "gus", "lovelace_12345"]
     assert sorted(row["student"] for row in rows) == students
     assert all(row["right"] == row["parts"] == "6" for row in rows)
     assert sum("more than once" in row["notes"] for row in rows) == 1
-    assert "not graded: eve/homework.py: no assignment has this name" in said
-    assert "not graded: hal/softmax.py: it is a link, not a file" in said
+    assert "not graded: eve/homework.py: no assignment has this name" in result
+    assert "not graded: hal/softmax.py: a link, not a file" in result
     assert not any("hunter2" in page.read_text() for page in (tmp_path / "pages").glob("*.html"))
 
 

@@ -117,15 +117,15 @@ def test_each_door_spells_parameters_in_its_own_way(
     with pytest.raises((ConfigError, DataError)) as caught:
         linnet.train(TABLE, "sold", **given)
     assert in_python in str(caught.value)
-    said = call("train", "data.csv", "--target", "sold", *words, "-o", "m.linnet", cwd=folder)
-    assert said.code == 2
-    assert in_shell in said.err
+    result = call("train", "data.csv", "--target", "sold", *words, "-o", "m.linnet", cwd=folder)
+    assert result.code == 2
+    assert in_shell in result.err
 
 
 def test_divergence_names_the_rate_of_each_door(folder: Path) -> None:
     words = ("train", "data.csv", "--target", "size", "--drop", "sold", "--model", "sequential", "--optimizer", "sgd")
-    said = call(*words, "--learning-rate", "1e30", "--epochs", 9, "-o", "m.linnet", cwd=folder)
-    assert "lower --learning-rate from 1e+30" in said.err
+    result = call(*words, "--learning-rate", "1e30", "--epochs", 9, "-o", "m.linnet", cwd=folder)
+    assert "lower --learning-rate from 1e+30" in result.err
 
 
 def test_what_users_wrote_is_no_parameter() -> None:
@@ -156,9 +156,9 @@ def test_a_number_for_one_of_several_names_it(wrong: Callable[[], object]) -> No
 
 def texts(tree: ast.AST) -> Iterator[str]:
     """All texts in a program but for docstrings."""
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node.value
 
 

@@ -1,4 +1,4 @@
-"""What the command refuses, and in which words: before any work, with the way out, and nothing written."""
+"""What the command refuses, and with which message: before any work, with a remedy, and without writing anything."""
 
 import errno
 import inspect
@@ -21,7 +21,7 @@ from linnet.tables import train as trained
 from linnet.tables.model import TableModel
 from linnet.tables.options import Options, option_names
 
-from .in_process import Said, call
+from .in_process import Completed, call
 
 RNG = np.random.default_rng(0)
 ROWS = 120
@@ -53,13 +53,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refused(folder: Path, *words: object) -> str:
-    """What is said of a command that writes nothing."""
+    """The error message of a command that writes nothing."""
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    said: Said = call(*words, cwd=folder)
-    assert said.code == 2, said
+    result: Completed = call(*words, cwd=folder)
+    assert result.code == 2, result
     assert before == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    assert said.err.count("\n") == 1
-    return said.err
+    assert result.err.count("\n") == 1
+    return result.err
 
 
 REFUSED: dict[str, tuple[str, ...]] = {
@@ -132,18 +132,18 @@ def test_other_commands_refuse(folder: Path, words: tuple[str, ...], what: str) 
 
 def test_json_has_no_nan(folder: Path) -> None:
     csv.write_csv(TABLE.filter(pa.compute.equal(TABLE["sold"], "yes")), folder / "yes.csv")
-    said = call("evaluate", "sold.linnet", "yes.csv", "--json", cwd=folder)
+    result = call("evaluate", "sold.linnet", "yes.csv", "--json", cwd=folder)
 
     def no_constant(name: str) -> Any:
         raise AssertionError(name)
 
-    facts = json.loads(said.out, parse_constant=no_constant)
+    facts = json.loads(result.out, parse_constant=no_constant)
     assert facts["metrics"]["roc_auc"]["value"] is None  # without a row of the other class
 
 
 def test_what_was_predicted_as_json(folder: Path) -> None:
-    said = call("predict", "sold.linnet", "data.csv", "-o", "p.jsonl", "--json", cwd=folder)
-    assert json.loads(said.out) == {"file": "p.jsonl", "rows": ROWS, "never_seen": {}, "filled": {}}
+    result = call("predict", "sold.linnet", "data.csv", "-o", "p.jsonl", "--json", cwd=folder)
+    assert json.loads(result.out) == {"file": "p.jsonl", "rows": ROWS, "never_seen": {}, "filled": {}}
 
 
 def test_options_that_are_the_defaults_count_too(folder: Path) -> None:
@@ -169,8 +169,8 @@ def test_a_threshold_is_tuned_for_the_metric(folder: Path, metric: str) -> None:
         "--metric",
         metric,
     )
-    said = call(*words, "--threshold", "tune", cwd=folder)
-    assert f"tuned for {metric} on these rows" in said.out
+    result = call(*words, "--threshold", "tune", cwd=folder)
+    assert f"tuned for {metric} on these rows" in result.out
     tuned = linnet.load(folder / "t.linnet").tried[0].scores[metric]
     for cut in np.linspace(0.05, 0.95, 19):
         assert call(*words, "--threshold", cut, cwd=folder).code == 0
@@ -227,9 +227,9 @@ def test_a_constant_draws_classes_by_their_shares(folder: Path) -> None:
     ],
 )
 def test_impossible_tasks_and_validation_rows(folder: Path, words: tuple[str, ...], what: str) -> None:
-    said = refused(folder, "train", "data.csv", *words)
-    assert what in said
-    assert said.count("does not fit") <= 1  # not once for every candidate
+    message = refused(folder, "train", "data.csv", *words)
+    assert what in message
+    assert message.count("does not fit") <= 1  # not once for every candidate
 
 
 def test_frames_of_any_library(folder: Path) -> None:
@@ -258,8 +258,8 @@ def test_the_error_of_a_full_disk_names_the_file(folder: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "fsync", full)
     words = ("train", "data.csv", "--target", "sold", "--model", "constant", "-o", "big.linnet")
-    said = call(*words, cwd=folder)
-    assert (said.code, said.err) == (2, f"error: big.linnet: {os.strerror(errno.ENOSPC)}\n")
+    result = call(*words, cwd=folder)
+    assert (result.code, result.err) == (2, f"error: big.linnet: {os.strerror(errno.ENOSPC)}\n")
     assert not [path for path in folder.iterdir() if "big" in path.name]
 
 
@@ -295,9 +295,9 @@ def test_the_command_that_is_printed_trains_the_same_model(folder: Path, tmp_pat
     words = ["data.csv", "--target", "sold", "--model", "mlp", "--hidden", "4,3", "--dropout", "0.1,0.2"]
     words += ["--activation", "relu,tanh", "--class-weight", "yes=2,no=1", *DROP, "--valid", "0.3"]
     words += ["--threshold", "0.4", "--epochs", "3", "--metric", "f2", "--learning-rate", "0.02", "--seed", "3"]
-    said = call("train", *words, "-o", tmp_path / "first.linnet", "--json", cwd=folder)
-    assert said.code == 0, said.err
-    command = shlex.split(json.loads(said.out)["command"])
+    result = call("train", *words, "-o", tmp_path / "first.linnet", "--json", cwd=folder)
+    assert result.code == 0, result.err
+    command = shlex.split(json.loads(result.out)["command"])
     assert call(*command[1:], "-o", tmp_path / "second.linnet", cwd=folder).code == 0
     assert (tmp_path / "first.linnet").read_bytes() == (tmp_path / "second.linnet").read_bytes()
     report = json.loads(call("report", tmp_path / "first.linnet", "data.csv", "--json", cwd=folder).out)
@@ -344,7 +344,7 @@ def test_every_option_is_typed_below() -> None:
 
 @pytest.mark.parametrize("option", TYPED)
 def test_what_is_typed_reaches_the_training(option: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An option that is forgotten on the way would do nothing, and say nothing."""
+    """An option that got lost on the way would silently do nothing."""
     reached: list[Options] = []
 
     def train_on(data: Any, target: str, options: Options, *rest: Any, **others: Any) -> None:
@@ -354,9 +354,9 @@ def test_what_is_typed_reaches_the_training(option: str, folder: Path, monkeypat
     monkeypatch.setattr(trained, "train_on", train_on)
     word, value = TYPED[option]
     of_sequential = ("--model", "sequential") if option in ("loss", "initializer", "l1", "l2") else ()
-    said = call(
+    result = call(
         *("train", "data.csv", "--target", "sold", f"--{option.replace('_', '-')}", word, *of_sequential), cwd=folder
     )
-    assert said.code == 2, said.err
+    assert result.code == 2, result.err
     name = next(name for name, each in option_names().items() if each.replace("-", "_") == option)
     assert getattr(reached[0], name) == value != getattr(Options(), name)

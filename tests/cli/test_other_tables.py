@@ -1,4 +1,4 @@
-"""Tables that are not quite as the one a model was trained on: what fits is taken, and all that does not is named."""
+"""Tables that differ from the one a model was trained on: what fits is used, and everything that does not is named."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ import pytest
 import linnet
 from linnet.errors import DataError
 
-from .in_process import Said, call
+from .in_process import Completed, call
 
 RNG = np.random.default_rng(0)
 ROWS = 60
@@ -31,7 +31,7 @@ TABLE = pa.table(
         "y": RNG.normal(size=ROWS),
     }
 )
-TEXT = ["rooms", "size", "when", "new", "colour", "y"]  # what CSV and JSON can say
+TEXT = ["rooms", "size", "when", "new", "colour", "y"]  # what CSV and JSON can express
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +60,15 @@ def write(table: pa.Table, path: Path) -> Path:
     return path
 
 
-def predict(folder: Path, table: pa.Table, suffix: str = ".parquet", model: str = "all.linnet") -> Said:
+def predict(folder: Path, table: pa.Table, suffix: str = ".parquet", model: str = "all.linnet") -> Completed:
     return call("predict", model, write(table, folder / f"other{suffix}"), "-o", "out.parquet", cwd=folder)
 
 
 def answers(folder: Path, table: pa.Table, suffix: str = ".parquet", model: str = "all.linnet") -> list[float]:
     done = predict(folder, table, suffix, model)
     assert done.code == 0, done.err
-    said: list[float] = parquet.read_table(folder / "out.parquet")["prediction"].to_pylist()
-    return said
+    predicted: list[float] = parquet.read_table(folder / "out.parquet")["prediction"].to_pylist()
+    return predicted
 
 
 def refused(folder: Path, table: pa.Table, suffix: str = ".parquet", model: str = "all.linnet") -> str:
@@ -92,8 +92,8 @@ def test_all_columns_that_do_not_fit_are_in_one_error(folder: Path, suffix: str,
         return
     row = "line 3" if suffix == ".csv" else "row 2"
     expected = {"rooms": "a number", "size": "a number", "new": "true or false"}
-    told = [f"{row}, column '{name}': '{word}' where {expected[name]} is expected" for name, word in wrong.items()]
-    assert error.rstrip().endswith("; ".join(told))
+    problems = [f"{row}, column '{name}': '{word}' where {expected[name]} is expected" for name, word in wrong.items()]
+    assert error.rstrip().endswith("; ".join(problems))
 
 
 def test_columns_that_do_not_fit_are_found_among_many(folder: Path) -> None:
@@ -112,8 +112,8 @@ def test_lists_where_something_else_was(folder: Path) -> None:
     table = replaced(TABLE, colour=[[["red"]] * ROWS], size=[[{"a": 1.0}] * ROWS])
     error = refused(folder, table)
     assert "column 'size': lists or objects where a number is expected; column 'colour': lists or objects" in error
-    said = refused(folder, table.select(TEXT), ".jsonl", "model.linnet")
-    assert "lacks 'size' (lists or objects, which cannot be read), 'colour' (lists or objects" in said
+    message = refused(folder, table.select(TEXT), ".jsonl", "model.linnet")
+    assert "lacks 'size' (lists or objects, which cannot be read), 'colour' (lists or objects" in message
     both = call("evaluate", "all.linnet", write(table, folder / "other.parquet"), cwd=folder)
     assert both.err == (
         "error: lists or objects in 'size', 'colour', which linnet cannot use: "
@@ -192,16 +192,16 @@ def trained(folder: Path, y: Any, *more: object, model: str = "auto") -> dict[st
     words = ("train", "words.csv", "--target", "y", "--model", model, "-o", "words.linnet", "--json", *more)
     done = call(*words, cwd=folder)
     assert done.code == 0, done.err
-    told: dict[str, Any] = json.loads(done.out)
-    return told
+    facts: dict[str, Any] = json.loads(done.out)
+    return facts
 
 
 def test_rows_whose_target_is_a_word_among_numbers_are_left_out(folder: Path) -> None:
     y = [str(round(place % 31 + 0.37, 2)) for place in range(300)]
     y[7::50] = ["unknown", "unknown", "soon", "unknown", "soon", "-"]
-    told = trained(folder, y, model="linear")
-    assert (told["task"], told["rows"] + told["held_out"]) == ("a number", 294)
-    assert "6 rows have no 'y': they are left out" in told["notices"]
+    facts = trained(folder, y, model="linear")
+    assert (facts["task"], facts["rows"] + facts["held_out"]) == ("a number", 294)
+    assert "6 rows have no 'y': they are left out" in facts["notices"]
     done = call("evaluate", "words.linnet", "words.csv", "--json", cwd=folder)
     assert json.loads(done.out)["rows"] == 294
 
@@ -210,9 +210,9 @@ def test_rows_whose_target_is_a_word_among_numbers_are_left_out(folder: Path) ->
 def test_a_word_among_two_numbers_is_no_class(folder: Path, word: str) -> None:
     y = [str(place % 2) for place in range(300)]
     y[7::60] = [word] * 5
-    told = trained(folder, y)
-    assert (told["task"], told["reason"]) == ("two classes", "'y' has two values: 0, 1")
-    assert (told["classes"], told["rows"] + told["held_out"]) == (["0", "1"], 295)
+    facts = trained(folder, y)
+    assert (facts["task"], facts["reason"]) == ("two classes", "'y' has two values: 0, 1")
+    assert (facts["classes"], facts["rows"] + facts["held_out"]) == (["0", "1"], 295)
 
 
 @pytest.mark.parametrize("model", ["auto", "sequential"])
@@ -220,8 +220,8 @@ def test_a_word_among_two_numbers_is_no_class(folder: Path, word: str) -> None:
 def test_classes_are_known_again_however_their_numbers_are_written(folder: Path, later: list[str], model: str) -> None:
     (folder / "later.csv").write_text("x,y\n" + "".join(f"{place},{y}\n" for place, y in enumerate(later * 5)))
     for written in (["0", "1"], ["0.0", "1.0"]):
-        told = trained(folder, (written * 150)[:300], "--valid", "later.csv", "--epochs", 2, model=model)
-        assert (told["classes"], told["held_out"]) == (written, 15)
+        facts = trained(folder, (written * 150)[:300], "--valid", "later.csv", "--epochs", 2, model=model)
+        assert (facts["classes"], facts["held_out"]) == (written, 15)
         done = call("evaluate", "words.linnet", "later.csv", "--json", cwd=folder)
         assert json.loads(done.out)["rows"] == 15
     (folder / "later.csv").write_text("x,y\n1,0\n2,2\n3,1\n")

@@ -1,4 +1,4 @@
-"""`linnet play` as a process: the address it prints is answered, and Ctrl-C ends it."""
+"""`linnet play` as a process: the address that it prints responds, and Ctrl-C ends it."""
 
 import os
 import signal
@@ -51,7 +51,7 @@ def test_the_address_is_answered_until_ctrl_c(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (["--target", "y"], "--target names a column of a table: give its file, too"),
         (["-"], "the playground reads files, not standard input"),
@@ -61,14 +61,14 @@ def test_the_address_is_answered_until_ctrl_c(tmp_path: Path) -> None:
         (["--port", "-1"], "greater than or equal to 0"),
     ],
 )
-def test_what_cannot_be_played_is_reported(tmp_path: Path, given: list[str], said: str) -> None:
+def test_what_cannot_be_played_is_reported(tmp_path: Path, given: list[str], message: str) -> None:
     (tmp_path / "own.csv").write_text("a,b\n" + "".join(f"{k}.5,{k % 2}\n" for k in range(40)))
     (tmp_path / "days.csv").write_text("when\n" + "".join(f"2024-01-{k + 1:02}\n" for k in range(30)))
     done = subprocess.run(
         [*COMMAND, *given], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Rows that each step was given; a file that is loaded tries its model on a row or two, which do not count."""
+    """Rows that each step was given, except for the row or two on which a loaded file tries its model."""
     seen: Counter[str] = Counter()
 
     def watch(owner: Any, name: str, place: int, *, known_as: str = "") -> None:
@@ -73,13 +73,13 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize("target", ESTIMATORS)
 @pytest.mark.parametrize("report", [[], ["--report", "page.html"]], ids=["alone", "with a report"])
 def test_training(folder: Path, counts: Counter[str], target: str, report: list[str]) -> None:
-    """Of all models: an encoder for linear ones and one for networks, and a prediction of each of the held-out rows."""
+    """For all models: one encoder for linear ones and one for networks, and one prediction per held-out row."""
     words = ["train", f"{target}.csv", "--target", target, "--epochs", "2", "--batch-size", "100"]
-    if report:  # of a network it shuffles columns, and predicts anew: of a linear model it needs nothing but these rows
+    if report:  # for a network it shuffles columns and predicts again; for a linear model these rows suffice
         words += ["--model", LINEAR[target]]
         words = [word for word in words if word not in ("--epochs", "2", "--batch-size", "100")]
-    said = call(*words, *report, cwd=folder)
-    assert said.code == 0, said.err
+    result = call(*words, *report, cwd=folder)
+    assert result.code == 0, result.err
     kinds = 1 if report else len(ESTIMATORS[target])
     assert counts == {
         "apply": ROWS,
@@ -106,21 +106,21 @@ def test_training(folder: Path, counts: Counter[str], target: str, report: list[
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
 def test_other_commands(folder: Path, counts: Counter[str], target: str, words: list[str]) -> None:
-    said = call("train", f"{target}.csv", "--target", target, "--model", LINEAR[target], cwd=folder)
-    assert said.code == 0, said.err
+    result = call("train", f"{target}.csv", "--target", target, "--model", LINEAR[target], cwd=folder)
+    assert result.code == 0, result.err
     counts.clear()
-    said = call(words[0], "model.linnet", f"{target}.csv", *words[1:], cwd=folder)
-    assert said.code == 0, said.err
+    result = call(words[0], "model.linnet", f"{target}.csv", *words[1:], cwd=folder)
+    assert result.code == 0, result.err
     once = {"apply": ROWS, "levels": ROWS, "never_seen": ROWS, "encode": ROWS, "predict": ROWS}
     assert counts == (once if words[0] == "predict" else {**once, "target_of": ROWS})
 
 
 def test_what_is_odd_is_reported_with_the_predictions(folder: Path) -> None:
-    said = call("train", "claims.csv", "--target", "claims", "--model", "poisson", cwd=folder)
-    assert said.code == 0, said.err
+    result = call("train", "claims.csv", "--target", "claims", "--model", "poisson", cwd=folder)
+    assert result.code == 0, result.err
     (folder / "new.csv").write_text("size,colour\n1,red\n,blue\n2,mauve\n")
-    said = call("predict", "model.linnet", "new.csv", "-o", "out.csv", cwd=folder)
-    assert "note: 1 rows have a level of 'colour' never seen in training: it has no effect" in said.err
-    assert "note: 1 rows have no value of 'size', and no training row lacked one: the median" in said.err
-    said = call("predict", "model.linnet", "new.csv", "-o", "out.csv", "--json", cwd=folder)
-    assert '"filled": {\n    "size": 1\n  }' in said.out
+    result = call("predict", "model.linnet", "new.csv", "-o", "out.csv", cwd=folder)
+    assert "note: 1 rows have a level of 'colour' never seen in training: it has no effect" in result.err
+    assert "note: 1 rows have no value of 'size', and no training row lacked one: the median" in result.err
+    result = call("predict", "model.linnet", "new.csv", "-o", "out.csv", "--json", cwd=folder)
+    assert '"filled": {\n    "size": 1\n  }' in result.out

@@ -1,4 +1,4 @@
-"""What names and cells hold reaches the terminal as text: none of it is a command to the terminal or a spreadsheet."""
+"""Names and cells reach the terminal as text: none of it is a command to the terminal or a spreadsheet."""
 
 import csv
 import io
@@ -96,14 +96,14 @@ def test_no_control_sequence_of_the_data_is_shown(folder: Path, terminal: bool) 
         (0, ("export", model, "model\x1b[31m\nFORGED.onnx")),
     ]
     for code, words in commands:
-        said = call(*words, cwd=folder, terminal=terminal)
-        assert said.code == code, said.err
-        check(said.out)
-        check(said.err)
+        result = call(*words, cwd=folder, terminal=terminal)
+        assert result.code == code, result.err
+        check(result.out)
+        check(result.err)
         if "--json" in words:
-            json.loads(said.out)
+            json.loads(result.out)
     kept = [json.loads(row)["level"] for row in (folder / "rows.jsonl").read_text().splitlines()]
-    assert kept[: len(NAMES)] == NAMES  # a file has what was given
+    assert kept[: len(NAMES)] == NAMES  # a file contains the original text
 
 
 def test_predictions_are_data_in_a_pipe_and_text_on_a_terminal(folder: Path) -> None:
@@ -169,15 +169,15 @@ def test_formulas_are_texts_if_asked_for(folder: Path) -> None:
     pyarrow_csv.write_csv(pa.table(rows), folder / "formulas.csv")
     words = ("train", "formulas.csv", "--target", "y", "--drop", "id", "--model", "constant", "-o", "f.linnet")
     assert call(*words, cwd=folder).code == 0
-    said = call("predict", "f.linnet", "formulas.csv", "--keep", "id", "-o", "f.csv", cwd=folder)
-    assert "note: 50 texts of 'id' begin with =, +, - or @" in said.err
-    assert "note: 100 texts of 'prediction'" in said.err
+    result = call("predict", "f.linnet", "formulas.csv", "--keep", "id", "-o", "f.csv", cwd=folder)
+    assert "note: 50 texts of 'id' begin with =, +, - or @" in result.err
+    assert "note: 100 texts of 'prediction'" in result.err
     assert '"=1+1"' in (folder / "f.csv").read_text()
-    said = call("predict", "f.linnet", "formulas.csv", "--keep", "id", "-o", "f.csv", "--spreadsheet", cwd=folder)
-    assert "note" not in said.err
+    result = call("predict", "f.linnet", "formulas.csv", "--keep", "id", "-o", "f.csv", "--spreadsheet", cwd=folder)
+    assert "note" not in result.err
     assert (folder / "f.csv").read_text().splitlines()[1] == """"'=1+1","'+yes\""""
-    said = call("predict", "f.linnet", "formulas.csv", "-o", "f.parquet", "--spreadsheet", cwd=folder)
-    assert (said.code, "--spreadsheet is for CSV" in said.err) == (2, True)
+    result = call("predict", "f.linnet", "formulas.csv", "-o", "f.parquet", "--spreadsheet", cwd=folder)
+    assert (result.code, "--spreadsheet is for CSV" in result.err) == (2, True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
@@ -186,10 +186,12 @@ def test_names_of_files_that_are_not_utf8(tmp_path: Path, suffix: str) -> None:
     data, model, out = (os.fsdecode(name) for name in (b"d\xff.csv", b"m\xff.linnet", b"p\xff." + suffix.encode()))
     pyarrow_csv.write_csv(pa.table({"x": np.sin(np.arange(50.0)), "y": ["no", "yes"] * 25}), tmp_path / "data.csv")
     (tmp_path / "data.csv").rename(tmp_path / data)
-    said = call("train", data, "--target", "y", "--model", "constant", "-o", model, "--report", "r.html", cwd=tmp_path)
-    assert said.code == 0, said.err
-    assert r"saved m\udcff.linnet" in said.out
-    said = call("predict", model, data, "-o", out, cwd=tmp_path)
-    assert (said.code, said.err) == (0, "50 rows written to p\\udcff." + suffix + "\n")
+    result = call(
+        "train", data, "--target", "y", "--model", "constant", "-o", model, "--report", "r.html", cwd=tmp_path
+    )
+    assert result.code == 0, result.err
+    assert r"saved m\udcff.linnet" in result.out
+    result = call("predict", model, data, "-o", out, cwd=tmp_path)
+    assert (result.code, result.err) == (0, "50 rows written to p\\udcff." + suffix + "\n")
     assert (tmp_path / out).stat().st_size > 0
     assert len(list(tmp_path.iterdir())) == 4

@@ -1,4 +1,4 @@
-"""A table in; a model file, answers and metrics out."""
+"""From a table to a model file, predictions and metrics."""
 
 import json
 import subprocess
@@ -76,10 +76,10 @@ def test_the_best_candidate_is_kept(folder: Path, target: str) -> None:
     assert all(sign * one.scores[model.metric] <= sign * chosen.scores[model.metric] for one in model.tried)
     constant = next(one for one in model.tried if one.name == "constant")
     assert chosen.scores[model.metric] < 0.95 * constant.scores[model.metric]
-    said = (folder / f"{target}.txt").read_text()
+    output = (folder / f"{target}.txt").read_text()
     for one in model.tried:
-        assert f"\n  {one.name} " in said
-    assert f"{chosen.name} is kept, by {model.metric}" in said
+        assert f"\n  {one.name} " in output
+    assert f"{chosen.name} is kept, by {model.metric}" in output
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -100,11 +100,11 @@ def test_answers_in_every_format_are_the_model_s(folder: Path, target: str) -> N
         answers = read(out)
         assert f"{ROWS} rows written" in done.stderr
         assert answers["id"].to_pylist() == TABLE["id"].to_pylist()
-        said = answers["prediction"].to_pylist()
+        predicted = answers["prediction"].to_pylist()
         if target in ("sold", "class"):
-            assert [str(value) for value in said] == expected
+            assert [str(value) for value in predicted] == expected
         else:
-            np.testing.assert_allclose(said, model.predict(TABLE), rtol=1e-12)
+            np.testing.assert_allclose(predicted, model.predict(TABLE), rtol=1e-12)
     assert not list(folder.glob(".*"))
     printed = run("predict", f"{target}.linnet", "data.csv", cwd=folder).stdout
     assert len(printed.splitlines()) == ROWS + 1
@@ -264,9 +264,9 @@ def test_levels_never_seen_are_counted(folder: Path) -> None:
     new = table.slice(0, 20).set_column(3, "town", pa.array(["elsewhere"] * 3 + towns[3:20]))
     new = new.set_column(1, "colour", pa.array(["mauve"] * 5 + ["red"] * 15))
     csv.write_csv(new, folder / "new.csv")
-    said = run("predict", "towns.linnet", "new.csv", "-o", "t.csv", cwd=folder).stderr
-    assert "5 rows have a level of 'colour' never seen in training: it has no effect" in said
-    assert "3 rows have a level of 'town' never seen in training: it counts as one of the rare levels" in said
+    notices = run("predict", "towns.linnet", "new.csv", "-o", "t.csv", cwd=folder).stderr
+    assert "5 rows have a level of 'colour' never seen in training: it has no effect" in notices
+    assert "3 rows have a level of 'town' never seen in training: it counts as one of the rare levels" in notices
     known = new.set_column(1, "colour", pa.array(["red"] * 20))
     with pytest.warns(DataWarning, match="which count as rare ones: 3 in column 'town'"):
         linnet.load(folder / "towns.linnet").predict_proba(known)
@@ -274,13 +274,13 @@ def test_levels_never_seen_are_counted(folder: Path) -> None:
 
 def test_a_perceptron_takes_the_whole_table(folder: Path) -> None:
     words = ("--target", "sold", "--model", "perceptron", "-o", "p.linnet", "--report", "p.html")
-    said = run("train", "data.csv", *words, cwd=folder).stdout
-    assert "perceptron is kept" in said
-    assert "log_loss" not in said
-    assert "accuracy *" in said
+    output = run("train", "data.csv", *words, cwd=folder).stdout
+    assert "perceptron is kept" in output
+    assert "log_loss" not in output
+    assert "accuracy *" in output
     assert linnet.load(folder / "p.linnet").metric == "accuracy"
-    said = run("evaluate", "p.linnet", "data.csv", "--json", cwd=folder).stdout
-    assert json.loads(said)["metrics"]["accuracy"]["value"] > 0.6
+    output = run("evaluate", "p.linnet", "data.csv", "--json", cwd=folder).stdout
+    assert json.loads(output)["metrics"]["accuracy"]["value"] > 0.6
 
 
 def test_a_folder_of_partitions(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Counts of a table: which distribution is chosen, and that it is the same in every answer."""
+"""Tables of counts: which distribution is chosen, and that every output uses it."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def test_counts_that_spread_get_the_negative_binomial_distribution(spread: linne
     by_name = {one.name: one for one in spread.tried}
     assert list(by_name) == ["constant", *count_regressors(), "mlp"]
     assert (spread.metric, spread.facts["distribution_metric"]) == ("poisson_deviance", "log_loss")
-    assert not by_name["poisson"].chosen  # whatever its means are like
+    assert not by_name["poisson"].chosen  # whatever its means are
     assert by_name["negative_binomial"].scores["log_loss"] < by_name["poisson"].scores["log_loss"] - 0.1
     assert by_name["mlp"].what == "a small ensemble of networks, negative binomial loss"
     assert spread.law is not None
@@ -89,7 +89,7 @@ def test_poisson_counts_keep_the_poisson_distribution() -> None:
 
 
 def test_a_tie_goes_to_the_simpler_distribution() -> None:
-    """Counts that vary less than Poisson's: the best dispersion is 0, and both models are the same."""
+    """Counts that vary less than a Poisson distribution: the best dispersion is 0, and both models are the same."""
     rng = np.random.default_rng(0)
     size = rng.normal(size=400)
     rows = {"size": size, "visits": rng.binomial(20, 1 / (1 + np.exp(-size)))}
@@ -125,26 +125,28 @@ def test_the_command_the_file_the_page_and_onnx_agree(tmp_path: Path) -> None:
     rows = table(0.7)
     csv.write_csv(rows, tmp_path / "visits.csv")
     words = ["train", "visits.csv", "--target", "visits", "--exposure", "years", "--model", "negative_binomial"]
-    said = call(*words, "--report", "page.html", "--json", cwd=tmp_path)
-    assert said.code == 0, said.err
-    told = json.loads(said.out)
+    result = call(*words, "--report", "page.html", "--json", cwd=tmp_path)
+    assert result.code == 0, result.err
+    facts = json.loads(result.out)
     model = linnet.load(tmp_path / "model.linnet")
-    assert told["dispersion"] == model.estimator.dispersion_ == model.law.parameter
-    assert told["tried"][0]["scores"]["log_loss"] > 0
-    said = call(*words, cwd=tmp_path)
-    assert f"counts are negative binomial, with a dispersion of {told['dispersion']:.4g}" in said.out
+    assert facts["dispersion"] == model.estimator.dispersion_ == model.law.parameter
+    assert facts["tried"][0]["scores"]["log_loss"] > 0
+    result = call(*words, cwd=tmp_path)
+    assert f"counts are negative binomial, with a dispersion of {facts['dispersion']:.4g}" in result.out
     page = (tmp_path / "page.html").read_text()
-    assert f"The predicted distribution of counts is negative binomial with dispersion {told['dispersion']:.3g}" in page
+    assert (
+        f"The predicted distribution of counts is negative binomial with dispersion {facts['dispersion']:.3g}" in page
+    )
     assert "Rate ratio" in page
     assert "On the training rows: deviance" in page
-    said = call("predict", "model.linnet", "visits.csv", "-o", "out.csv", "--interval", cwd=tmp_path)
+    result = call("predict", "model.linnet", "visits.csv", "-o", "out.csv", "--interval", cwd=tmp_path)
     out = csv.read_csv(tmp_path / "out.csv")
     low, high = model.predict_interval(rows)
     assert np.allclose(out["low"], low)
     assert np.allclose(out["high"], high)
-    said = call("evaluate", "model.linnet", "visits.csv", "--require", "log_loss<=10", "--json", cwd=tmp_path)
-    value = json.loads(said.out)["metrics"]["log_loss"]["value"]
-    assert value == pytest.approx(log_loss(rows["visits"].to_numpy(), model.predict(rows), told["dispersion"]))
+    result = call("evaluate", "model.linnet", "visits.csv", "--require", "log_loss<=10", "--json", cwd=tmp_path)
+    value = json.loads(result.out)["metrics"]["log_loss"]["value"]
+    assert value == pytest.approx(log_loss(rows["visits"].to_numpy(), model.predict(rows), facts["dispersion"]))
     runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")
     model.to_onnx(tmp_path / "model.onnx")
     graph = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
@@ -164,7 +166,7 @@ def test_rows_in_a_file_give_the_dispersion_of_rows_in_memory(tmp_path: Path, mo
     monkeypatch.setattr(module, "MAX_TABLE_BYTES", 20_000)  # bytes of a table that is held
     found = linnet.train(tmp_path / "visits.parquet", "visits", exposure="years", model="negative_binomial")
     assert found.run is not None
-    assert any("too large to hold" in notice for notice in found.run.notices)
+    assert any("too large for memory" in notice for notice in found.run.notices)
     assert found.facts["rows"] > 3000
     assert found.law is not None
     assert held.law is not None
@@ -215,7 +217,7 @@ assert model.evaluate(table)["log_loss"].value > 0
 
 
 def test_a_head_of_counts_that_is_declared_is_offered_everywhere(tmp_path: Path) -> None:
-    """A class in the list of heads is all that tables and the playground need."""
+    """Tables and the playground need nothing but a class in the list of heads."""
     environment = {**os.environ, "PYTHONPATH": str(Path(linnet.__file__).parents[1])}
     words = [sys.executable, "-c", DECLARED]
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
@@ -223,8 +225,8 @@ def test_a_head_of_counts_that_is_declared_is_offered_everywhere(tmp_path: Path)
 
 
 def test_help_and_docstring_name_all_models(tmp_path: Path) -> None:
-    said = " ".join(call("train", "--help", cwd=tmp_path).out.split())
+    help_text = " ".join(call("train", "--help", cwd=tmp_path).out.split())
     assert linnet.train.__doc__ is not None
     for name in models():
-        assert name in said
+        assert name in help_text
         assert f'"{name}"' in linnet.train.__doc__

@@ -1,4 +1,4 @@
-"""Damaged tables through the whole of `linnet train`: a model file that loads, or one sentence, and nothing half done.
+"""Damaged tables through all of `linnet train`: a model file that loads or a one-sentence error, nothing between.
 
 LINNET_CASES=2000 runs so many cases; without it, those that take about a minute.
 """
@@ -18,7 +18,7 @@ from linnet.tables.io.sources import open_source
 from linnet.tables.model import TableModel
 
 from ..tables.io.damaged_tables import Case, damaged, large  # noqa: TID252 - of the reader's tests
-from .in_process import Said, call
+from .in_process import Completed, call
 
 COUNT = int(os.environ.get("LINNET_CASES", "300"))
 BATCH = 50
@@ -29,27 +29,27 @@ def words_of(case: Case, name: str) -> list[str]:
     return [*words, "--epochs", "1", "--hidden", "4"] if case.model in ("auto", "mlp") else words
 
 
-def check(case: str, said: Said, folder: Path) -> bool:
-    """Whether there is a model; what is said and what is there must go together."""
+def check(case: str, result: Completed, folder: Path) -> bool:
+    """Return whether there is a model, which must agree with what the command printed."""
     out = folder / "model.linnet"
-    assert "Traceback" not in said.err, case
+    assert "Traceback" not in result.err, case
     assert not list(folder.glob(".*")), case
-    if said.code == 0:
+    if result.code == 0:
         assert isinstance(linnet.load(out), TableModel), case
-        assert "saved model.linnet" in said.out, case
-        assert all(line.startswith("note: ") for line in said.err.splitlines()), f"{case}: {said.err}"
+        assert "saved model.linnet" in result.out, case
+        assert all(line.startswith("note: ") for line in result.err.splitlines()), f"{case}: {result.err}"
         return True
-    assert said.code == 2, case
+    assert result.code == 2, case
     assert not out.exists(), case
-    *notes, error = said.err.splitlines()
-    assert all(line.startswith("note: ") for line in notes), f"{case}: {said.err[:2000]}"
+    *notes, error = result.err.splitlines()
+    assert all(line.startswith("note: ") for line in notes), f"{case}: {result.err[:2000]}"
     assert error.startswith("error: "), case
     assert 20 < len(error) < 2000, f"{case}: {error}"
     return False
 
 
 def check_answers(case: str, path: Path, folder: Path) -> None:
-    """The model answers the rows that it was made of."""
+    """The model predicts the rows that it was trained on."""
     model = linnet.load(folder / "model.linnet")
     table = open_source([path]).read()
     with warnings.catch_warnings():
@@ -67,24 +67,24 @@ def test_in_this_process(first: int, tmp_path: Path) -> None:
     for number, case in islice(enumerate(damaged(COUNT, seed=11)), first, first + BATCH):
         path = tmp_path / f"case.{case.suffix}"
         path.write_bytes(case.data)
-        told = f"case {number}: {case.kind}, --target {case.target} --model {case.model}"
+        description = f"case {number}: {case.kind}, --target {case.target} --model {case.model}"
         try:
-            said = call(*words_of(case, path.name), cwd=tmp_path)
+            result = call(*words_of(case, path.name), cwd=tmp_path)
         except Exception as error:
-            raise AssertionError(told) from error
-        if check(told, said, tmp_path):
+            raise AssertionError(description) from error
+        if check(description, result, tmp_path):
             models += 1
-            check_answers(told, path, tmp_path)
+            check_answers(description, path, tmp_path)
             (tmp_path / "model.linnet").unlink()
         else:
             errors += 1
     assert min(models, errors) > BATCH / 10
 
 
-def as_process(folder: Path, words: list[str]) -> Said:
+def as_process(folder: Path, words: list[str]) -> Completed:
     line = [sys.executable, "-m", "linnet", *words]
     done = subprocess.run(line, capture_output=True, text=True, cwd=folder, check=False, timeout=300)
-    return Said(done.returncode, done.stdout, done.stderr)
+    return Completed(done.returncode, done.stdout, done.stderr)
 
 
 def test_in_processes_of_their_own(tmp_path: Path) -> None:

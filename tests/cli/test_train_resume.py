@@ -41,15 +41,15 @@ def start(folder: Path, *words: str) -> "subprocess.Popen[str]":
 
 def run(folder: Path, *words: str, code: int = 0) -> str:
     process = start(folder, *words)
-    said, errors = process.communicate()
-    assert process.returncode == code, said + errors
+    output, errors = process.communicate()
+    assert process.returncode == code, output + errors
     assert "Traceback" not in errors
     assert code == 0 or len(errors.strip().splitlines()) == 1
-    return errors if code else said
+    return errors if code else output
 
 
 def killed(folder: Path, words: tuple[str, ...], writes: int, delay: float) -> bool:
-    """Kill the command so long after so many checkpoints were written; whether it had not come to its end by then."""
+    """Kill the command some time after a number of checkpoints; return whether it was still running."""
     path, seen = folder / "run.ckpt", set[int]()
     known = path.stat().st_mtime_ns if path.exists() else 0
     process = start(folder, *words, "-o", "killed.linnet")
@@ -77,8 +77,8 @@ def test_killed_and_resumed(folder: Path) -> None:
         words = (*WORDS, "--resume", "run.ckpt")
     assert epochs == sorted(epochs)
     assert epochs[-1] > 0
-    said = run(folder, *WORDS, "--resume", "run.ckpt", "-o", "resumed.linnet")
-    assert "mlp is kept" in said
+    output = run(folder, *WORDS, "--resume", "run.ckpt", "-o", "resumed.linnet")
+    assert "mlp is kept" in output
     whole = (folder / "whole.linnet").read_bytes()
     assert (folder / "resumed.linnet").read_bytes() == whole
     assert linnet.load(folder / "resumed.linnet").estimator.checkpoint is None
@@ -89,12 +89,12 @@ def test_killed_and_resumed(folder: Path) -> None:
 
 @pytest.mark.parametrize("model", ["auto", "perceptron", "sequential"])
 def test_the_same_run_gives_the_same_file(folder: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the files are called, on any number of threads; what was asked for is in it."""
+    """Whatever the files are called, on any number of threads; the file contains the options."""
     csv.write_csv(TABLE.drop_columns(["colour"]), folder / "numbers.csv")
     words: tuple[str, ...] = ("--target", "sold", "--model", model, "--seed", "3")
     words += () if model == "perceptron" else ("--epochs", "2", "--hidden", "4,3")
-    said = call("train", "numbers.csv", *words, "--threads", "1", "-o", "one.linnet", "--json", cwd=folder)
-    assert said.code == 0, said.err
+    result = call("train", "numbers.csv", *words, "--threads", "1", "-o", "one.linnet", "--json", cwd=folder)
+    assert result.code == 0, result.err
     other = folder / model
     other.mkdir()
     (other / "renamed.csv").write_bytes((folder / "numbers.csv").read_bytes())
@@ -106,7 +106,7 @@ def test_the_same_run_gives_the_same_file(folder: Path, model: str, monkeypatch:
     assert call("train", "-", *words, "-o", "piped.linnet", cwd=folder).code == 0
     assert (folder / "piped.linnet").read_bytes() == one
     assert not any(text in one for text in (b"numbers.csv", b"renamed", b"thread", b"second", b"--target"))
-    command = json.loads(said.out)["command"]  # made of the settings in the file
+    command = json.loads(result.out)["command"]  # made of the settings in the file
     assert call(*shlex.split(command)[1:], "-o", "repeated.linnet", cwd=folder).code == 0
     assert (folder / "repeated.linnet").read_bytes() == one
     assert f"<code>{command.replace('numbers', 'renamed')}</code>" in (other / "page.html").read_text()
@@ -137,8 +137,8 @@ def test_what_is_refused(folder: Path) -> None:
         ((*words, "--checkpoint", "renamed.csv"), "exists and is not a checkpoint"),
         ((*words, "--checkpoint", "no/folder/run.ckpt"), "there is no folder"),
     ]:
-        said = call(*given, cwd=folder)
-        assert (said.code, len(said.err.strip().splitlines())) == (2, 1)
-        assert reason in said.err
+        result = call(*given, cwd=folder)
+        assert (result.code, len(result.err.strip().splitlines())) == (2, 1)
+        assert reason in result.err
     assert not (folder / "other.linnet").exists()
     assert csv.read_csv(folder / "data.csv").num_rows == ROWS

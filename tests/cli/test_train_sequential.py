@@ -1,4 +1,4 @@
-"""`linnet train --model sequential`: what a program with Sequential trains, from a file."""
+"""`linnet train --model sequential` trains, from a file, what a program with Sequential trains."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 import linnet
 from linnet import SGD, Dense, Dropout, Sequential, l1_l2
 
-from .in_process import Said, call
+from .in_process import Completed, call
 
 RNG = np.random.default_rng(3)
 ROWS = 120
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def trained(folder: Path, task: str, *more: object) -> Said:
+def trained(folder: Path, task: str, *more: object) -> Completed:
     files = f"{task}-train.csv", "--valid", f"{task}-test.csv"
     return call("train", *files, "--target", "y", "--task", task, "--model", "sequential", *more, cwd=folder)
 
@@ -55,8 +55,8 @@ def trained(folder: Path, task: str, *more: object) -> Said:
 def test_a_file_and_a_program_train_the_same(folder: Path, task: str, loss: str, top: Dense) -> None:
     how = ("--hidden", "5,4", "--activation", "tanh,relu", "--dropout", "0.25,0", "--initializer", "he_normal")
     rule = ("--optimizer", "nesterov", "--learning-rate", 0.003, "--batch-size", 7, "--epochs", 5, "--seed", 4)
-    said = trained(folder, task, "--loss", loss, *how, *rule, "--l1", 0.001, "--l2", 0.01, "--json")
-    assert said.code == 0, said.err
+    result = trained(folder, task, "--loss", loss, *how, *rule, "--l1", 0.001, "--l2", 0.01, "--json")
+    assert result.code == 0, result.err
 
     penalty: Any = l1_l2(0.001, 0.01)
     hidden = [Dense(5, "tanh", kernel_initializer="he_normal"), Dense(4, "relu", kernel_initializer="he_normal")]
@@ -68,7 +68,7 @@ def test_a_file_and_a_program_train_the_same(folder: Path, task: str, loss: str,
     if task.endswith("classes"):
         y = np.unique(y, return_inverse=True)[1]
     model.fit(X[:80], y[:80], batch_size=7, epochs=5, verbose=0)
-    losses = json.loads(said.out)["losses"]
+    losses = json.loads(result.out)["losses"]
     assert losses["train"] == model.evaluate(X[:80], y[:80])
     assert losses["held_out"] == model.evaluate(X[80:], y[80:])
 
@@ -77,9 +77,9 @@ def test_a_file_and_a_program_train_the_same(folder: Path, task: str, loss: str,
 def test_its_model_predicts_scores_exports_and_reports(folder: Path, task: str) -> None:
     pytest.importorskip("onnx", reason="the test group has onnx")
     runtime = pytest.importorskip("onnxruntime", reason="the test group has onnxruntime")
-    said = trained(folder, task, "--hidden", 4, "--epochs", 60, "--report", "report.html")
-    assert said.code == 0, said.err
-    assert "on the training rows" in said.out
+    result = trained(folder, task, "--hidden", 4, "--epochs", 60, "--report", "report.html")
+    assert result.code == 0, result.err
+    assert "on the training rows" in result.out
     model = linnet.load(folder / "model.linnet")
     rows = csv.read_csv(folder / f"{task}-test.csv")
     y, answers = model.target_of(rows), model.predict(rows)
@@ -114,7 +114,7 @@ def test_two_classes_by_another_loss_are_exported_alike(folder: Path, loss: str)
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (("--loss", "mse"), "--loss mse is not for two classes: choose from: binary_crossentropy"),
         (("--loss", "bce"), "unknown --loss 'bce'"),
@@ -123,27 +123,27 @@ def test_two_classes_by_another_loss_are_exported_alike(folder: Path, loss: str)
         (("--hidden", "3,3", "--activation", "relu,tanh,relu"), "--activation must be one for all or one for each"),
         (("--dropout", "much"), "--dropout must be numbers such as 0.1,0"),
         (("--patience", 3), "leave out --patience"),
-        (("--class-weight", "balanced"), "does not support exposures, offsets or class weights"),
+        (("--class-weight", "balanced"), "--model sequential does not support --class-weight"),
         (("--checkpoint", "run.checkpoint"), "a checkpoint is for the network"),
         (("--model", "mlp", "--l2", 0.1), "--l2 is for --model sequential"),
     ],
 )
-def test_what_does_not_go_together_is_refused(folder: Path, more: tuple[object, ...], said: str) -> None:
+def test_what_does_not_go_together_is_refused(folder: Path, more: tuple[object, ...], message: str) -> None:
     found = trained(folder, "two classes", *more)
     assert found.code != 0
-    assert said in " ".join(found.err.split())
+    assert message in " ".join(found.err.split())
 
 
 @pytest.mark.parametrize(
-    ("column", "said"),
+    ("column", "message"),
     [
         (["red", "blue"] * 40, "column 'extra' has values of type string, where only numbers"),
-        ([None, 1.5] * 40, "column 'extra' has 40 gaps"),
+        ([None, 1.5] * 40, "column 'extra' has 40 missing values"),
     ],
 )
-def test_columns_that_are_no_numbers_are_named(folder: Path, column: list[Any], said: str) -> None:
+def test_columns_that_are_no_numbers_are_named(folder: Path, column: list[Any], message: str) -> None:
     table = csv.read_csv(folder / "a number-train.csv")
     csv.write_csv(table.append_column("extra", pa.array(column)), folder / "a number-train.csv")
     found = trained(folder, "a number")
     assert found.code != 0
-    assert said in " ".join(found.err.split())
+    assert message in " ".join(found.err.split())

@@ -31,13 +31,13 @@ Array = NDArray[Any]
 
 DTYPES = ("float32", "float64")
 # Largest error in units of the largest number of the same kind. float64: the core and the twin sum in different orders,
-# over up to 1300 rows. float32: 2^-24 for every rounding of a number, some tens of them a row and layer.
+# over up to 1300 rows. float32: 2^-24 for every rounding of a number, some tens of them per row and layer.
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 
 
 @dataclass(frozen=True)
 class HeadCase:
-    """A head and the kind of target it is given."""
+    """A head and the kind of its targets."""
 
     name: str
     head: Head
@@ -49,7 +49,7 @@ class HeadCase:
 
 
 def log_cosh(z: Array, t: Array) -> tuple[Array, Array]:
-    """A loss of one's own: log cosh(z - t), and its slope."""
+    """A user-defined loss: log cosh(z - t), and its slope."""
     return np.log(np.cosh(z - t)).sum(axis=1), np.tanh(z - t)
 
 
@@ -79,9 +79,9 @@ ABSOLUTE_OVER = tuple(
 )
 ALL_HEADS = HEADS + SQUARED_OVER + ABSOLUTE_OVER
 
-# Inputs and hidden widths. Thin: a first layer of up to 16 outputs on 16 inputs or more has kernels of its own, and a
-# later one of up to 4; of many inputs, its sums are made in two halves. Wide: a layer of more than 128 KB is shared
-# between threads by columns instead of rows.
+# Inputs and hidden widths. Narrow: a first layer of up to 16 outputs on 16 inputs or more has kernels of its own, and a
+# later one of up to 4; with many inputs, its sums are computed in two halves. Wide: a layer of more than 128 KB is
+# shared between threads by columns instead of rows.
 SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "no hidden": (5, ()),
     "one input": (1, ()),
@@ -106,14 +106,14 @@ def numbers(seed: int, *shape: int, scale: float = 1.0) -> Array:
 
 
 def seed_of(*what: object) -> int:
-    """A seed of its own for every case."""
+    """A different seed for every case."""
     return zlib.crc32(repr(what).encode())
 
 
 def make_network(
     case: HeadCase, inputs: int, hidden: tuple[int, ...], names: tuple[str, ...] = ("tanh",), **layer: Any
 ) -> Network:
-    """A network whose hidden activations go round through `names`; `layer` is for all its layers."""
+    """A network whose hidden activations cycle through `names`; `layer` applies to all its layers."""
     layers = [Layer(units, Activation(names[i % len(names)]), **layer) for i, units in enumerate(hidden)]
     return Network(inputs, (*layers, Layer(case.outputs, **layer)), case.head)
 

@@ -13,4 +13,4 @@ def one_thread_in_numpy() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def real_teams(teams_of_any_size: None) -> None:
-    """What is asked for is what runs."""
+    """Exactly the requested number of threads runs."""

@@ -11,7 +11,7 @@ from linnet.data.rows import Rows
 
 from .cases import Array, HeadCase, make_rows, numbers
 
-# Where most of a row is zero, a network takes it entry by entry: in every layer, or in those of some width.
+# If most of a row is zero, a network reads it entry by entry, for first layers of any width or of some.
 NARROW = ("frame", "sparse", "codes", "mixed")
 SOME_ZEROS = ("image", "images")
 MOSTLY_ZERO = ("text", "many levels", "text and more")
@@ -19,12 +19,12 @@ DESIGNS = NARROW + SOME_ZEROS + MOSTLY_ZERO
 
 
 class Whole(Columns):
-    """Columns of which a network takes every value, zeros too."""
+    """Columns of which a network reads every value, including zeros."""
 
     __slots__ = ()
 
     def to_core(self) -> core.Columns:
-        """Return the core's view, said to have no zeros."""
+        """Return the core's view, declared to have no zeros."""
         native = Columns.to_core(self)
         native.entries_per_row = self.count
         return native
@@ -81,7 +81,7 @@ def make_pair(kind: str, case: HeadCase, n: int, dtype: str, seed: int, *, weigh
     """The same rows twice: over columns, and over one table of the type that is computed in."""
     columns = make_columns(kind, n, seed)
     zeros = columns.count / columns.to_core().entries_per_row
-    # the core's limits: of thin layers, and of those of two panels or more
+    # the core's limits: for narrow layers, and for those of two panels or more
     assert zeros > 40 if kind in MOSTLY_ZERO else 7 < zeros < 40 if kind in SOME_ZEROS else zeros < 40
     rows = make_rows(case, 1, n, dtype, seed, weighted=weighted)
     return replace(rows, x=columns), replace(rows, x=Whole(n, (as_dense(columns).astype(dtype),)))

@@ -56,7 +56,7 @@ def test_scipy_agrees(n: int) -> None:
 
 @pytest.mark.parametrize("n", [2, 7, 23, 47, 48, 49, 70, 120])
 def test_rows_that_depend_on_others_are_left_out(n: int) -> None:
-    """Wherever they lie: rows of a matrix without full rank, in some order, and what the twin makes of it."""
+    """Wherever they are: the rows of a matrix without full rank in some order, compared with the twin."""
     order = np.random.default_rng(n).permutation(n)
     a = make(n, 1, rank=(2 * n + 2) // 3)[np.ix_(order, order)]
     lower, kept = factored(a)

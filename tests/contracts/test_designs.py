@@ -24,7 +24,7 @@ from .test_training import OPTIMIZERS
 Result = tuple[bytes, list[object]]  # theta, then the records and the optimizer's arrays
 
 CASE = HEADS[4]
-# Hidden widths: a thin first layer (up to 16 outputs), one in panels, one that threads share by its outputs.
+# Hidden widths: a narrow first layer (up to 16 outputs), one in panels, one that threads divide by its outputs.
 HIDDEN = {"none": (), "thin": (9,), "panels": (20, 5), "wide": (260, 30)}
 
 
@@ -94,7 +94,7 @@ def test_threads_change_nothing(kind: str, hidden: str, batch: int, dtype: str) 
     rows, dense = make_pair(kind, CASE, n, dtype, seed_of(kind, hidden), weighted=True)
     held, _ = make_pair(kind, CASE, 530, dtype, 1)
     network = network_for(rows, CASE, HIDDEN[hidden], dropout=0.25, l2=0.01)
-    if hidden == "thin":  # dropping the first layer's inputs would keep it off the thin kernels
+    if hidden == "thin":  # dropping the first layer's inputs would keep it from using the narrow kernels
         network = replace(network, layers=(replace(network.layers[0], dropout=0.0), *network.layers[1:]))
     plan = Plan(Adam(0.01), epochs=2, batch_size=batch, seed=5, metrics=[Accuracy()], threads=1)
     one = trained(network, rows, plan, dtype, held)

@@ -1,4 +1,4 @@
-"""The same bytes: for any number of threads, wherever slices end, and for a run that goes on after a break."""
+"""The same bytes: for any number of threads, wherever slices end, and for a run that continues after a break."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +38,7 @@ class Accuracy:
 def network_of(shape: str, *, dropout: float = 0.25) -> Network:
     inputs, hidden = SHAPES[shape]
     network = make_network(CASE, inputs, hidden, ("relu", "tanh"), l2=0.01, l1=0.001)
-    # dropping the first layer's inputs would keep it off the thin kernels
+    # dropping the first layer's inputs would keep it from using the narrow kernels
     layers = [replace(layer, dropout=dropout if index else 0.0) for index, layer in enumerate(network.layers)]
     return replace(network, layers=tuple(layers))
 
@@ -185,7 +185,7 @@ def test_other_threads_in_every_slice_change_nothing(shape: str, monkeypatch: py
 def test_where_slices_end_changes_nothing(
     n: int, batch: int, at_least: int, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slice of no time ends at every look at the clock: even inside a step, between two chunks of its rows."""
+    """A slice of zero seconds ends whenever the clock is read: even inside a step, between two chunks of its rows."""
     network = network_of("three hidden")
     plan = Plan(Adam(0.01), epochs=2, batch_size=batch, seed=6, metrics=[Accuracy()], threads=2)
     monkeypatch.setattr(loop, "_SLICE_SECONDS", 60)

@@ -1,4 +1,4 @@
-"""Dropout: the right part of the inputs, the rest scaled up, drawn anew for every row, unit, layer and epoch."""
+"""Dropout: the right share of the inputs is dropped, the rest scaled up, separately per row, unit, layer and epoch."""
 
 import numpy as np
 import pytest

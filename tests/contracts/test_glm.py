@@ -106,7 +106,7 @@ def test_without_inputs_the_bias_is_the_link_of_the_mean(
 
 
 def test_the_perceptron_separates_what_can_be_separated() -> None:
-    """The convergence theorem: with a margin, one row at a time, mistakes end and the loss is exactly zero."""
+    """The convergence theorem: with a margin, row by row, mistakes end and the loss is exactly zero."""
     score = X @ SLOPES + 0.3
     far = np.abs(score) > 0.2
     rows = Rows(X[far], values=np.sign(score[far])[:, None])

@@ -1,4 +1,4 @@
-"""Every build of the core that this processor runs, not only the best: part of the battery in a process of its own."""
+"""Every build of the core that runs here, not only the best: part of the battery, in a separate process."""
 
 import os
 import subprocess

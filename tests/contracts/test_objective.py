@@ -82,7 +82,7 @@ def test_any_number_of_rows(shape: str, n: int, dtype: str) -> None:
     assert_agrees(network, make_theta(network, seed), rows, dtype)
 
 
-LAYOUTS: dict[str, Callable[[Array], Array]] = {  # the same numbers, differently in memory
+LAYOUTS: dict[str, Callable[[Array], Array]] = {  # the same numbers in other memory layouts
     "in Fortran order": np.asfortranarray,
     "every second row": lambda x: np.repeat(x, 2, axis=0)[::2],
     "every second column": lambda x: np.repeat(x, 2, axis=1)[:, 1::2],

@@ -1,4 +1,4 @@
-"""Networks nobody thought of: random shapes, heads, weights and plans against the twin."""
+"""Networks that nobody would think of: random shapes, heads, weights and plans against the twin."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,7 @@
-"""The same bytes on every machine with fused multiply-add, whatever the width of its vectors: results that were once
-written down. A change to the order of a sum changes these digests: say so in the CHANGELOG and write down the new ones,
-which the failing test prints.
+"""The same bytes on every machine with fused multiply-add, whatever the width of its vectors: recorded results.
+
+A change to the order of a sum changes these digests: say so in the CHANGELOG and record the new ones, which the failing
+test prints.
 """
 
 import hashlib
@@ -53,7 +54,7 @@ def test_a_training_gives_the_bytes_it_always_gave(shape: str, dtype: str) -> No
     rows = Rows(x, labels=(np.arange(1100) ** 2 % CASE.outputs).astype(np.int32))
     theta = (plain_numbers(network.size) / 8).astype(dtype)
     digest = hashlib.sha256()
-    # kernels of their own for one row, for a batch, for a batch in chunks, and for a gradient that is clipped
+    # separate kernels for one row, a batch, a batch in chunks, and a clipped gradient
     for batch, clip in ((1, None), (32, None), (600, None), (50, 0.1)):
         plan = Plan(Adam(0.01, clip_norm=clip), batch_size=batch)
         training = Training(network, theta, rows[:100] if batch == 1 else rows, plan)

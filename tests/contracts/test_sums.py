@@ -1,4 +1,4 @@
-"""What sums must obey: weights count rows, parts add up to the whole, and no z is too large."""
+"""Laws of the sums: weights count rows, parts add up to the whole, and no z is too large."""
 
 from decimal import Decimal, localcontext
 
@@ -49,7 +49,7 @@ def test_parts_add_up_to_the_whole(shape: str, dtype: str) -> None:
     whole = objective.sums(theta, rows, gradient=True)
     parts = [objective.sums(theta, rows[cut], gradient=True) for cut in (slice(0, 1), slice(1, 700), slice(700, None))]
     assert whole.weight == sum(part.weight for part in parts)
-    assert_close(whole.loss, sum(part.loss for part in parts), 1e-14)  # a row's loss is the same in any company
+    assert_close(whole.loss, sum(part.loss for part in parts), 1e-14)  # a row's loss does not depend on the other rows
     gradient = np.sum([part.gradient for part in parts if part.gradient is not None], axis=0)
     assert_close(whole.gradient, gradient, 10 * ROUNDING[dtype])
 
@@ -167,7 +167,7 @@ def exact_loss(family: str, z: list[float], t: list[float]) -> float:
     ids=str,
 )
 def test_losses_keep_their_digits(family: str, z: list[float], t: list[float], dtype: str) -> None:
-    """A sure and right answer has a tiny loss, not none: e^-50 for z = 50 and t = 1."""
+    """A confident and correct prediction has a tiny loss, not zero: e^-50 for z = 50 and t = 1."""
     losses, _ = at_z(head_named(family), np.array([z], float), np.array([t], float), dtype)
     assert losses[0] == pytest.approx(exact_loss(family, z, t), rel=1e-6 if dtype == "float32" else 1e-14, abs=0)
 

@@ -108,7 +108,7 @@ def test_batches_larger_than_a_chunk(shape: str, name: str, batch: int, dtype: s
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("names", [("sigmoid",), ("softplus",), ("tanh", "exponential", "tanh")], ids=str)
 def test_what_is_not_zero_at_zero_stays_out_of_a_thin_layer(names: tuple[str, ...], dtype: str) -> None:
-    """Lanes without a unit hold the activation of 0, which must not reach the weights of the layer above."""
+    """Lanes without a unit contain the activation of 0, which must not reach the weights of the layer above."""
     case = HEADS[0]
     network = make_network(case, 5, (21, 3, 19), names)
     rows = make_rows(case, 5, 60, dtype, 9)
@@ -132,7 +132,7 @@ def test_every_shape(shape: str, dtype: str) -> None:
 @pytest.mark.parametrize("kind", ["float32", "float64", "uint8", "every second column"])
 @pytest.mark.parametrize("shape", ["thin, no hidden", "thin, 37 inputs", "thin, hidden", "odd"])
 def test_plain_steps_on_single_rows(shape: str, kind: str, dtype: str) -> None:
-    """The perceptron's way to learn: without a penalty, a thin layer's step is a multiple of the row itself."""
+    """As the perceptron learns: without a penalty, a narrow layer's step is a multiple of the row itself."""
     inputs, hidden = SHAPES[shape]
     case = HEADS[4]
     network = make_network(case, inputs, hidden)
@@ -205,7 +205,7 @@ def test_a_penalty_is_as_strong_at_any_batch_size(name: str) -> None:
         results.append(run(network, make_theta(network, 17), rows, plan, "float64"))
     for theta, _ in results[1:]:
         assert_close(theta, results[0][0], 1e-12)
-    per_update = np.array([record for _, losses in results[3:] for record in losses])  # one update an epoch
+    per_update = np.array([record for _, losses in results[3:] for record in losses])  # one update per epoch
     assert results[0][1][0] == pytest.approx(per_update.mean(), rel=1e-12)
 
 
@@ -231,7 +231,7 @@ def test_biases_are_never_penalised_or_decayed(name: str, way: str, shape: str, 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_weight_decay_is_apart_from_the_gradient(dtype: str) -> None:
-    """AdamW without any gradient: weights shrink by (1 - rate x decay) a step, biases stay."""
+    """AdamW without any gradient: weights shrink by (1 - rate x decay) per step, biases stay."""
     network = make_network(HEADS[0], 5, ())
     theta = make_theta(network, 19).astype(dtype)
     rows = Rows(np.zeros((4, 5), dtype), values=np.tile(theta[-3:], (4, 1)))
@@ -242,7 +242,7 @@ def test_weight_decay_is_apart_from_the_gradient(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_largest_mean_square_is_kept(dtype: str) -> None:
-    """AMSGrad's third array rises only, and with it its steps become others than Adam's; without decay AdamW's."""
+    """AMSGrad's third array only rises, which makes its steps differ from Adam's, or from AdamW's without decay."""
     network = make_network(HEADS[0], 5, (6,))
     rows, theta = make_rows(HEADS[0], 5, 40, dtype, 32), make_theta(network, 33)
     ends, squares = [], []
@@ -283,7 +283,7 @@ def test_a_layer_without_bias_never_gets_one(name: str, clip: float | None, batc
 
 
 class Capture:
-    """A metric that keeps what it is given."""
+    """A metric that records its arguments."""
 
     name = "capture"
     greater_is_better = True

@@ -1,6 +1,6 @@
-"""The core's twin: linnet.plain, asked about linnet's own descriptions of heads and networks.
+"""The core's twin: linnet.plain, applied to linnet's own descriptions of heads and networks.
 
-No formula is here: those of linnet.plain are what the core is held against. Sums, never means, as in the core. `x` is
+There are no formulas here: the core is compared with those of linnet.plain. Sums, never means, as in the core. `x` is
 rows x inputs, `t` rows x outputs, `w` one weight per row; `masks` holds what the inputs of each layer are multiplied by
 in training.
 """
@@ -37,7 +37,7 @@ _PLAIN: dict[str, Any] = {  # by family; those with a parameter are made from it
 
 
 class Custom(plain.Normal):
-    """A loss of one's own, by the function that makes loss per row and slope."""
+    """A user-defined loss, given by the function that returns the loss per row and the slope."""
 
     def __init__(self, function: heads.LossFunction) -> None:
         self.function = function

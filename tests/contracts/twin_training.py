@@ -109,7 +109,7 @@ class Scheduled:
 
 
 def train(network: Network, theta: Array, rows: Rows, plan: Plan) -> tuple[Array, list[float]]:
-    """Theta after plan.epochs epochs, and the loss of each: mean loss plus penalty, as met on the way."""
+    """Theta after plan.epochs epochs, and the loss of each: mean loss plus penalty, averaged over its steps."""
     twin = Twin(network)
     x, t = table(rows).astype(np.float64), dense_targets(network, rows)
     n = len(x)

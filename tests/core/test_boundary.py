@@ -97,7 +97,7 @@ def test_refused_data_leave_the_trainer_as_it_was(rows: tuple[Any, Any], what: s
 
 
 def test_other_data_take_effect_with_the_next_epoch(rows: tuple[Any, Any]) -> None:
-    """What belonged to the data before is not used with them: neither the place in the epoch nor the array of means."""
+    """Nothing that belonged to the previous data is used with them: neither the position in the epoch nor the means."""
     x, labels = rows
     trainer = trainer_on(x[:20], labels[:20])
     fitted = np.zeros((20, 3), np.float32)

@@ -1,4 +1,4 @@
-"""What is asked of columns, against the same numbers in one table."""
+"""Operations on columns, against the same numbers in one table."""
 
 from typing import Any
 

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 class Frame:
-    """What matters of a data frame: columns with names, and an array."""
+    """The relevant part of a data frame: columns with names, and an array."""
 
     def __init__(self, values: object, columns: list[str]) -> None:
         self.values = np.asarray(values)

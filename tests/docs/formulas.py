@@ -1,7 +1,8 @@
 """Formulas of the guide, in LaTeX, as functions: so that a test can compute what a page says.
 
-Of LaTeX what the guide's tables have: sums, products without a sign, quotients, powers, roots, fractions, sizes |x|,
-sums over all or over classes, a few functions. Names are those of the commands, with their indices: \\beta_1 is beta_1.
+It covers what the guide's tables use of LaTeX: sums, products without a sign, quotients, powers, roots, fractions,
+sizes |x|, sums over all or over classes, a few functions. Names are those of the commands, with their indices: \\beta_1
+is beta_1.
 """
 
 import re
@@ -32,12 +33,12 @@ def assignments(latex: str) -> list[tuple[str, str]]:
 
 
 def value(latex: str, **names: Any) -> Any:
-    """What a formula gives for these values of its names."""
+    """The value of a formula for these values of its names."""
     return evaluate(Reader(latex).whole(), names)
 
 
 def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
-    """What an expression of `Reader` gives."""
+    """The value of an expression of `Reader`."""
     return eval(expression, {"__builtins__": {}, **FUNCTIONS}, {f"v_{name}": each for name, each in names.items()})
 
 

@@ -1,5 +1,5 @@
 """Pages of the site as a browser shows them, from disk and from a server; skipped, with the reason, without Chromium or
-playwright, unless LINNET_BROWSER=required says that they must be there.
+playwright, unless LINNET_BROWSER=required demands them.
 """
 
 import base64
@@ -31,7 +31,7 @@ PAGES = (
     *("reference/index", "reference/linnet", "reference/linnet.MLPClassifier", "reference/linnet.plain.confusion"),
     *("howto/from-r", "source/src/linnet/plain/glm.py", "search"),
 )
-QUESTIONS = {  # what newcomers ask, and a page that answers
+QUESTIONS = {  # questions of newcomers, and a page with the answer
     "how do I predict counts": "guide/poisson",
     "my classes are imbalanced": "guide/metrics",
     "confidence interval for accuracy": "guide/evaluate",

@@ -1,4 +1,4 @@
-"""The kept pictures of learning on digits: what they show is what the networks have and what the numbers say."""
+"""The saved pictures of learning on digits show what the networks and the saved numbers contain."""
 
 import re
 

@@ -286,7 +286,7 @@ def test_every_link_within_the_site_leads_to_a_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "said"),
+    ("page", "message"),
     [
         ("# One\n\n[nothing](nothing.md)\n", "nothing"),
         ("# One\n\n[no place](#no-place)\n", "no-place"),
@@ -294,7 +294,7 @@ def test_every_link_within_the_site_leads_to_a_place() -> None:
         ("# One\n\n$\\frac{1}$ is [a link](two.md)\n", "toctree"),
     ],
 )
-def test_what_is_wrong_with_a_page_ends_the_build(page: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_page_ends_the_build(page: str, message: str, tmp_path: Path) -> None:
     """With the site's own configuration, less the reference."""
     own = ("blocks", "formulas", "results", "search", "sources", "versions", "policy")
     (tmp_path / "conf.py").write_text(
@@ -303,12 +303,12 @@ def test_what_is_wrong_with_a_page_ends_the_build(page: str, said: str, tmp_path
         "myst_enable_extensions = ['dollarmath']\nmyst_heading_anchors = 3\nhtml_math_renderer = 'mathml'\n"
     )
     (tmp_path / "index.md").write_text(page)
-    if said == "toctree":
+    if message == "toctree":
         (tmp_path / "two.md").write_text("# Two\n")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(tmp_path), str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_versions_are_listed_from_the_newest(tmp_path: Path) -> None:

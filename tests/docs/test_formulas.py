@@ -1,4 +1,4 @@
-"""What the guide's tables say is what runs: their formulas, read from the pages, against the core."""
+"""The formulas in the guide's tables, read from the pages, agree with the core."""
 
 import inspect
 import re
@@ -131,14 +131,14 @@ def test_first_weights_are_what_the_page_says(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:Maximum iterations")
 def test_whose_default_is_whose() -> None:
-    said = {
+    stated = {
         model: name for name, row in STARTS.items() for model in re.findall(r"`(\w+)`", row[2]) if model not in STARTS
     }
     named = {name: re.findall(r"`(\w+)`:", row[2]) for name, row in STARTS.items()}
     assert (
         inspect.signature(Dense).parameters["kernel_initializer"].default
-        == said["Dense"]
-        == said["Sequential"]
+        == stated["Dense"]
+        == stated["Sequential"]
         == "uniform"
     )
     assert named["glorot_normal"] == named["glorot_uniform"] == ["glorot_uniform"], "of the two in the row"
@@ -186,7 +186,7 @@ LINEAR_MODELS: dict[str, tuple[dict[str, float], Any, Any, Any]] = {  # paramete
 
 @pytest.mark.parametrize("name", LINEAR_MODELS)
 def test_penalties_of_linear_models(name: str) -> None:
-    """Nothing else than what was fitted is lower: the slope of what the page says is 0 there."""
+    """The fit is the minimum of the objective on the page: the slope of that formula is 0 there."""
     params, t, loss, total = LINEAR_MODELS[name]
     names = {("ratio" if key == "l1_ratio" else key): value for key, value in ({"l1_ratio": 0.0} | params).items()}
     fitted = getattr(linnet, name)(**params).fit(X, t)
@@ -263,9 +263,9 @@ def test_the_table_of_activations(row: list[str]) -> None:
         one = sums.sums(theta, Rows(np.array([[at]]), values=np.array([[f[place] - 1.0]])), gradient=True)
         assert one.gradient is not None
         slope = network.blocks(one.gradient)[0].weights[0, 0] / at
-        said = [value(formula, f=f[place]) for formula in formulas(row[2])]
-        told = said or [float(each) for each in re.findall(r"[\d.]+", row[2])]
-        assert min(abs(slope - each) for each in told) < 1e-9
+        computed = [value(formula, f=f[place]) for formula in formulas(row[2])]
+        stated = computed or [float(each) for each in re.findall(r"[\d.]+", row[2])]
+        assert min(abs(slope - each) for each in stated) < 1e-9
 
 
 TRUTH, SAID = np.random.default_rng(5).integers(0, 2, (2, 200))

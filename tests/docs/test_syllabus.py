@@ -47,7 +47,7 @@ def test_the_plain_programs_of_an_item_exist(item: str) -> None:
 
 
 def test_every_plain_program_is_of_some_item() -> None:
-    """But for the general forms of what items have: they are in the table of linnet.plain."""
+    """Except for general forms of several items, which are in the table of linnet.plain."""
     named = {name for item in ROWS for name in re.findall(r"plain/(\w+)\.py", ROWS[item][1])}
     assert {path.stem for path in PLAIN.glob("*.py")} - named == {"__init__", "newton", "power_variance"}
 

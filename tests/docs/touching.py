@@ -102,7 +102,7 @@ class Touching:
             threading.setprofile(None)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Pass over further cases of a test that has called all it should."""
+        """Skip further cases of a test that has called everything it should."""
         test = named(item)
         if test in self.ran and not self.missing(test):
             pytest.skip("all functions of its rows have been called")

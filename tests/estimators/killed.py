@@ -36,7 +36,7 @@ def leave_behind(
 
 
 def _killed(train: Callable[[], Any], pause: float) -> bool:
-    """Whether a process that trains was still at it after so many seconds, and then killed."""
+    """Whether a training process was still running after this many seconds; it is killed then."""
     child = os.fork()
     if child == 0:
         status = 1

@@ -1,4 +1,4 @@
-"""Half characters (lone surrogates) in texts: an error that names column and row, in everything that takes text."""
+"""Half characters (lone surrogates) in texts: an error that names column and row, wherever text is accepted."""
 
 import copy
 import os

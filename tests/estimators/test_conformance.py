@@ -47,7 +47,7 @@ def test_no_estimator_is_forgotten() -> None:
 
 
 def exempt(estimator: Any) -> dict[str, str]:
-    """The checks that ask for something else than an estimator is for.
+    """The checks that demand something other than what an estimator is for.
 
     One asks that predict be the arg max of predict_proba, whose honest probabilities a tuned threshold leaves alone;
     scikit-learn exempts its own two, too. One asks that a row of weight 2 give the bytes of the same row twice, but
@@ -74,7 +74,7 @@ def test_scikit_learns_checks(estimator: Any) -> None:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_masked_targets_and_weights_are_refused(estimator: Any) -> None:
-    """What lies under a mask is not data, and NumPy would take it for data."""
+    """Values under a mask are not data, but NumPy would treat them as data."""
     X = np.random.default_rng(0).normal(size=(40, 3))
     y = np.arange(40) % 2 + 1
     part = np.ma.masked_less(np.arange(40), 5).mask

@@ -1,5 +1,6 @@
-"""A parameter may be of any type: it does what it does, or is refused by its name, never by an error of NumPy's or
-Python's own, and no number of it takes the machine's memory or a day.
+"""Parameters with values of any type work, or are refused by the parameter's name.
+
+There is never an error of NumPy's or Python's own, and no value takes all of the machine's memory or a whole day.
 """
 
 from collections.abc import Callable

@@ -62,7 +62,7 @@ def test_a_class_left_out_by_a_small_penalty_has_its_share() -> None:
 
 
 def test_what_is_left_is_no_more_than_there_is() -> None:
-    """A bound by the penalty alone would keep L-BFGS going for ever: it is next to nothing, and so is the objective."""
+    """A bound from the penalty alone would keep L-BFGS going forever: it is close to 0, and so is the objective."""
     x, y = RNG.normal(size=(100, 30)), np.arange(100) % 2
     model: Any = linnet.LogisticRegression(C=1e6, solver="lbfgs").fit(x * 1e40, y)
     assert model.n_iter_[0] < 400

@@ -1,4 +1,4 @@
-"""Fitted things do not change: parameters set after a fit count from the next fit on, and in nothing before."""
+"""Fitted models do not change: parameters set after a fit take effect with the next fit, and not before."""
 
 import tempfile
 from pathlib import Path

@@ -182,7 +182,7 @@ def case(name: str) -> Case:
 
 @contextmanager
 def fitting() -> Iterator[None]:
-    """Another thread that fits other models all the while."""
+    """Another thread that fits other models in the meantime."""
     stop = threading.Event()
 
     def fit() -> None:
@@ -202,7 +202,7 @@ def fitting() -> Iterator[None]:
 
 
 def wrong_results(one: Case, seed: int, calls: int) -> list[str]:
-    """The calls, among some drawn, that gave other bytes than those known."""
+    """Those of some randomly drawn calls that gave other bytes than expected."""
     order = random.Random(seed)
     wrong = []
     for method, table, options, known in order.choices(one.calls, k=calls):
@@ -294,7 +294,7 @@ def test_a_child_forked_while_others_fit_can_fit() -> None:
         for _ in range(4):
             child = os.fork()
             if child == 0:
-                signal.alarm(60)  # ends a child that waits for ever
+                signal.alarm(60)  # ends a child that waits forever
                 linnet.Ridge().fit(X, Z)
                 os._exit(0)
             assert os.waitpid(child, 0)[1] == 0

@@ -1,4 +1,4 @@
-"""ThresholdClassifier: any classifier, decided as its objective asks."""
+"""ThresholdClassifier: any classifier, with decisions that optimise an objective."""
 
 import pickle
 from typing import Any

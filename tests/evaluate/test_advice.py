@@ -1,4 +1,4 @@
-"""What is advised, and the numbers that show it."""
+"""The advice, and the numbers behind it."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,7 @@ CLOSE: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12}
 
 @st.composite
 def labelled(draw: Any) -> tuple[Any, Any, Any]:
-    """Two columns of labels out of few, and whole weights, some of them 0 but not all."""
+    """Two columns of labels from a few classes, and integer weights, some of them 0 but not all."""
     n, classes = draw(st.integers(1, 40)), draw(st.integers(1, 5))
     column = st.lists(st.integers(0, classes - 1), min_size=n, max_size=n)
     weights = draw(st.one_of(st.none(), st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any)))

@@ -1,4 +1,4 @@
-"""What users hand over, of any kind: the same numbers, or an error that names the row and the way out."""
+"""Input of any kind: the same numbers, or an error that names the row and a remedy."""
 
 import warnings
 from functools import partial

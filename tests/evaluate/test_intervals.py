@@ -1,4 +1,4 @@
-"""Intervals cover what they should; comparisons agree with references."""
+"""Intervals have the right coverage; comparisons agree with references."""
 
 import warnings
 from typing import Any
@@ -23,7 +23,7 @@ COSTS = [[0, 1], [5, -1]]
 
 
 def drawn(rng: np.random.Generator, n: int, a: float = 1.0, b: float = 2.0) -> tuple[Any, Any, Any]:
-    """Rows of a model whose probabilities are right."""
+    """Rows drawn from a model, with its own (correct) probabilities."""
     p = rng.beta(a, b, n)
     y = (rng.random(n) < p).astype(int)
     return y, p, (p >= 0.4).astype(int)

@@ -1,4 +1,4 @@
-"""An argument may be of any type: it is taken, or refused by its name, never by an error of NumPy's or Python's own."""
+"""An argument may be of any type: it is accepted, or refused by its name, never with an error of NumPy or Python."""
 
 from collections.abc import Callable
 from typing import Any

@@ -24,7 +24,7 @@ def scored(draw: Any) -> tuple[Any, Any, Any]:
 
 
 def tried(y: Any, s: Any, w: Any) -> list[tuple[float, ev.Rates]]:
-    """Every decision there is, from the strictest on."""
+    """Every possible decision rule, from the strictest on."""
     cuts = [np.inf, *sorted(set(s.tolist()), reverse=True)]
     return [(t, ev.binary_rates(y, (s >= t).astype(int), sample_weight=w, zero_division=0)) for t in cuts]
 

@@ -1,4 +1,4 @@
-"""Made-up model files and checkpoints: well-formed to the last digest, with content that nobody can have written."""
+"""Forged model files and checkpoints: well-formed down to the last digest, with content that linnet never writes."""
 
 import copy
 import hashlib

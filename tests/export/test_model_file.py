@@ -1,4 +1,4 @@
-"""Models in files: the same answers after reading, and nothing but data inside."""
+"""Models in files: the same predictions after reading, and nothing but data inside."""
 
 import copy
 import json

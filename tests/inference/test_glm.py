@@ -1,4 +1,4 @@
-"""Inference against statsmodels, and what must hold whatever the model."""
+"""Inference against statsmodels, and laws that hold for every model."""
 
 import warnings
 from typing import Any

@@ -98,7 +98,7 @@ def test_robust_standard_errors(covariance: str) -> None:
 
 @pytest.mark.parametrize("name", ["least squares", "poisson"])
 def test_what_the_digits_do_not_tell_is_named(name: str) -> None:
-    """Of the powers of a year in double precision five or so are left."""
+    """Of the powers of a year about five can be distinguished in double precision."""
     model, y = MODELS[name]
     table = pd.DataFrame(YEAR[:, None] ** np.arange(1, 10), columns=[f"power{k}" for k in range(1, 10)])
     with pytest.warns(FitWarning, match="power8 are linear combinations of other columns.*are centered first"):
@@ -130,7 +130,7 @@ def test_a_column_again_is_named_where_it_is_held_at_zero() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         shared = linnet.LinearRegression().fit(x, y)  # the smallest coefficients: nothing is held at zero
-        penalised = linnet.PoissonRegressor(alpha=1e-12).fit(x, y)  # and here the penalty tells
+        penalised = linnet.PoissonRegressor(alpha=1e-12).fit(x, y)  # and here the penalty decides
     assert shared.coef_.all()
     assert penalised.coef_.all()
     np.testing.assert_allclose(penalised.predict(x), model.predict(x), rtol=1e-9)

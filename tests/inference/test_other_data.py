@@ -73,8 +73,8 @@ def test_rounding_is_no_other_data() -> None:
     x = TABLE["x"].to_numpy()
     far = np.column_stack([x + 1e12, x, x, 1e-9 * x**2, np.ones(N)])
     assert not warns_of_other_data(linnet.LinearRegression().fit(far, AMOUNTS).inference(far, AMOUNTS))
-    told = TABLE.assign(told=CLASSES == 2)
+    separated = TABLE.assign(separated=CLASSES == 2)
     for solver in ("newton-cholesky", "lbfgs"):
         with pytest.warns(linnet.errors.SeparationWarning):
-            model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(told, CLASSES)
-        assert not warns_of_other_data(model.inference(told, CLASSES))
+            model = linnet.LogisticRegression(C=np.inf, solver=solver).fit(separated, CLASSES)
+        assert not warns_of_other_data(model.inference(separated, CLASSES))

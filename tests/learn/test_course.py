@@ -25,7 +25,7 @@ MISTAKES = [(one, mistake) for one in assignments() for mistake in one.mistakes]
 
 
 def judged(assignment: Assignment, text: str) -> Report:
-    """What is said of a program that is trusted, and run here."""
+    """The report on a trusted program, which is run in this process."""
     out = io.StringIO()
     runner.run({"text": text, "name": assignment.file, "assignment": assignment.name}, out)
     slips = {json.loads(line).get("error") for line in out.getvalue().splitlines()}

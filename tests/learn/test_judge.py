@@ -17,7 +17,7 @@ def checked(folder: Path, name: str, text: str) -> Report:
 
 
 def first(report: Report) -> str:
-    """What is shown of the first part that is not right."""
+    """The message about the first part that is not right."""
     assert report.first is not None
     return "\n".join(report.explained(report.first))
 
@@ -56,8 +56,8 @@ def test_another_way_to_write_it_is_as_right(tmp_path: Path) -> None:
             "e = np.exp(z); return e / e.sum(-1)[:, None]",
             "too large",
         ),
-        ("return sum(rows) / len(rows)", "return sum(rows)", "it is the sum over the rows: the loss is their mean."),
-        ("return sum(rows) / len(rows)", "return sum(rows) / len(rows) ** 2", "32 times too small"),
+        ("return sum(rows) / len(rows)", "return sum(rows)", "this is the sum over the rows: the loss is their mean."),
+        ("return sum(rows) / len(rows)", "return sum(rows) / len(rows) ** 2", "too small by a factor of 32"),
         ("return sum(rows) / len(rows)", "return -sum(rows) / len(rows)", "the sign is wrong"),
         ("return sum(rows) / len(rows)", "return rows", "it has shape (32,), expected no axes (a single number)"),
         ("- z[t[i]])", "- z[t[i]] + 1)", "expected"),
@@ -79,7 +79,7 @@ def test_another_way_to_write_it_is_as_right(tmp_path: Path) -> None:
             "two calls with the same",
         ),
         ("def softmax(z):", "def softmax():", "TypeError"),
-        ("return np.exp(shifted", "return 2 * np.exp(shifted", "it is twice too large"),
+        ("return np.exp(shifted", "return 2 * np.exp(shifted", "it is too large by a factor of 2"),
         (
             "return np.exp(shifted - np.log(total)[..., None])",
             "return np.exp(shifted - np.log(total)[..., None]).T",
@@ -100,7 +100,7 @@ PERCEPTRON = """
         weights, bias, counts = [0.0] * x.shape[1], 0.0, []
         while len(counts) < epochs:
             wrong = 0
-            for i in rng.permutation(len(x)):
+            for i in rng.choice(len(x), len(x), replace=False):
                 z = sum(a * b for a, b in zip(weights, x[i])) + bias
                 if np.sign(z) != t[i]:
                     weights = [a + eta * t[i] * b for a, b in zip(weights, x[i])]
@@ -128,7 +128,7 @@ def test_loops_and_lists_are_as_right(tmp_path: Path) -> None:
         ("            if not wrong:\n                break\n", "", "it goes on after an epoch without mistakes"),
         ("[a + eta * t[i] * b for", "[a + eta * b for", "the step leaves out t"),
         ("1 if z > 0 else -1", "1 if z > 0 else 0", "the classes are +1 and -1"),
-        ("rng.permutation(len(x))", "range(len(x))", "expected"),
+        ("rng.choice(len(x), len(x), replace=False)", "range(len(x))", "expected"),
     ],
 )
 def test_mistakes_are_recognised_however_they_are_written(old: str, new: str, shown: str, tmp_path: Path) -> None:
@@ -216,25 +216,29 @@ def test_a_slip_is_not_taken_for_a_mistake(tmp_path: Path) -> None:
     ("old", "new", "shown"),
     [
         ("x[i] @ W + b", "W @ x[i] + b", "the last axis of A must be as long as the first one of B"),
-        ("x[i] @ W + b", "W @ x[i] + b", "the shapes it is given: W (64, 10), b (10,), x (32, 64), t (32,)"),
-        ("[..., None]\n        total", "\n        total", "keepdims=True or [:, None] makes an axis of 1"),
+        ("x[i] @ W + b", "W @ x[i] + b", "the shapes of its arguments: W (64, 10), b (10,), x (32, 64), t (32,)"),
+        ("[..., None]\n        total", "\n        total", "keepdims=True or [:, None] makes an axis of length 1"),
         ("z = x[i] @ W + b", "z = (x[i] @ W + b) ^ 2", "a power is written **, not ^"),
         ("m = max(z)", "m = max(z) if z > 0 else 0", "has an index been left out, such as x[i]?"),
         ("z[t[i]]", "z[float(t[i])]", "IndexError"),
-        ("z[t[i]]", "z[t[i] + 10]", "places are counted from 0"),
+        ("z[t[i]]", "z[t[i] + 10]", "indices are counted from 0"),
         ("rows = []", "rows = [] * 0.5", "a list is not an array"),
-        ("return sum(rows) / len(rows)", "return print(rows) / 2", "has a function that is called here no return"),
+        (
+            "return sum(rows) / len(rows)",
+            "return print(rows) / 2",
+            "does a function that is called here have no return",
+        ),
         ("return sum(rows) / len(rows)", "return total(rows)", "NameError: name 'total' is not defined"),
         ("np.exp(v - m)", "math.exp(x)", "NameError"),
         ("return sum(rows) / len(rows)", "return sum(rows) / len(rows) + 1e-4", "it is nearly right"),
-        ("return sum(rows) / len(rows)", "return sum(rows) / len(rows) / np.log(2)", "np.log2 in place of"),
+        ("return sum(rows) / len(rows)", "return sum(rows) / len(rows) / np.log(2)", "np.log2 is used in place of"),
         (
             "return sum(rows) / len(rows)",
             "return sum(rows) / len(rows) * 7",
-            "7 times too large: is there a sum over 7",
+            "too large by a factor of 7: is it a sum over 7",
         ),
         ("return [int(np.argmax(row @ W + b)) for row in x]", "return x @ W", "argmax along the last axis missing?"),
-        ("return [int(np.argmax(row @ W + b)) for row in x]", "return np.argmax(x @ W)", "of all of the array taken"),
+        ("return [int(np.argmax(row @ W + b)) for row in x]", "return np.argmax(x @ W)", "taken over the whole array"),
         ("        rows = []\n", "        rows = [\n", "SyntaxError: '[' was never closed\nline 10: rows = ["),
     ],
     ids=str,

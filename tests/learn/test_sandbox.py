@@ -1,4 +1,4 @@
-"""Programs that are not to be trusted: they end, take no more than they may, and cannot write their own results."""
+"""Untrusted programs: they end, stay within their limits, and cannot write their own results."""
 
 import os
 import sys
@@ -57,7 +57,7 @@ def test_an_exit_is_an_error_like_others(code: str, tmp_path: Path) -> None:
 
 
 def test_a_process_that_ends_by_itself(tmp_path: Path) -> None:
-    assert "ended by itself" in shown(checked(tmp_path, "import os; os._exit(0)", before=False))
+    assert "exited before this part" in shown(checked(tmp_path, "import os; os._exit(0)", before=False))
     assert "crashed: SIGABRT" in shown(checked(tmp_path, "import os; os.abort()", before=False))
 
 
@@ -177,7 +177,7 @@ def test_the_process_that_checks_is_out_of_reach(tmp_path: Path) -> None:
 def test_what_it_writes_is_limited(tmp_path: Path) -> None:
     assert "prints or writes too much" in shown(checked(tmp_path, "while True: print('x' * 10**6)", before=False))
     code = "for i in range(9999): open(f'{i}', 'wb').write(bytes(15 << 20))"
-    assert "wrote too much into files" in shown(checked(tmp_path, code, before=False))
+    assert "wrote too much to files" in shown(checked(tmp_path, code, before=False))
     code = "import os; [os.memfd_create('x') for _ in range(9999)]"
     assert "Too many open files" in shown(checked(tmp_path, code, before=False))
 

@@ -1,4 +1,4 @@
-"""What holds for every reduction over every kind of learner."""
+"""Laws that hold for every reduction with every kind of learner."""
 
 import functools
 import pickle

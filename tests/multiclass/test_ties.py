@@ -14,7 +14,7 @@ import linnet
 
 
 class _YesNo(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Says yes or no and nothing more: yes where its number, a part of the first column, is below `share`."""
+    """Predicts yes or no without scores: yes where its number, a part of the first column, is below `share`."""
 
     def __init__(self, share: float = 1.0) -> None:
         self.share = share

@@ -21,7 +21,7 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
 FAULTS = Path(__file__).with_name("faults.toml")
-TIMEOUT_SECONDS = 600  # a fault may make a test run for ever, which counts as noticed
+TIMEOUT_SECONDS = 600  # a fault may make a test run forever, which counts as noticed
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Package:
             raise SystemExit("error: the core does not compile without a fault")
 
     def run(self, fault: Fault) -> str:
-        """Return what came of the fault: "noticed", or why not."""
+        """Return the result for a fault: "noticed", or why not."""
         source, target = ROOT / fault.file, self._target(fault)
         target.write_text(fault.applied(source.read_text()))
         try:
@@ -102,7 +102,7 @@ class Package:
                 return "does not compile"
             return self.tests(fault.tests)
         finally:
-            shutil.copyfile(source, target)  # a new time of change: what was made of the fault is made anew
+            shutil.copyfile(source, target)  # a new time of change, so that what was built from the fault is rebuilt
 
     def tests(self, names: tuple[str, ...]) -> str:
         """Run tests until the first failure; "not noticed" if there is none."""
@@ -141,7 +141,7 @@ class Package:
 
 
 def main() -> int:
-    """Run the faults that were asked for; 0 if all are noticed."""
+    """Run the requested faults; return 0 if all are noticed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="run only faults whose name contains one of these")
     parser.add_argument("--isa", default="v3", help="the instruction set that the core is compiled for")

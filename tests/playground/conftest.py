@@ -1,5 +1,5 @@
 """A browser that opens playgrounds. Tests that need it are skipped, with the reason, without Chromium or playwright,
-unless LINNET_BROWSER=required says that they must be there.
+unless LINNET_BROWSER=required demands them.
 """
 
 import os

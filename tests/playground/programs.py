@@ -1,4 +1,4 @@
-"""What the playground hands out, run as a user would: in a process and a folder of its own."""
+"""Programs and commands from the playground, run as a user would: in a process and a folder of their own."""
 
 import json
 import os
@@ -32,8 +32,8 @@ def losses_of(program: str, folder: Path) -> list[float]:
     return [float(value) for value in re.findall(r"'loss': ([^,}]+)", output_of(program, folder))]
 
 
-def told_by(command: str, folder: Path, *more: str) -> Any:
-    """What the first line of a command says as JSON."""
+def facts_of(command: str, folder: Path, *more: str) -> Any:
+    """The JSON in the first line of a command's output."""
     name, *words = shlex.split(command.splitlines()[0])
     assert name == "linnet"
     return json.loads(_output(["-m", "linnet", *words, *more, "--json"], folder))

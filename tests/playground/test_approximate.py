@@ -39,7 +39,7 @@ def test_a_drawn_function_is_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"function": "sin"}, "unknown function 'sin'"),
         ({"units": 0}, "units must be"),
@@ -53,6 +53,6 @@ def test_a_drawn_function_is_followed() -> None:
         ({"points": [[0, 0], [1, "a"]]}, "points must be"),
     ],
 )
-def test_what_has_no_meaning_is_refused(given: dict[str, object], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_what_has_no_meaning_is_refused(given: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         approximate({"function": next(iter(FUNCTIONS)), **given})

@@ -14,15 +14,15 @@ from .served import serving
 def test_backpropagation_goes_step_by_step(opened: Opened) -> None:
     page = opened("view=backprop")
     page.wait_for_function("() => document.getElementById('backprop-step').textContent.startsWith('Step 1 of 8')")
-    said = []
+    shown = []
     for _ in range(7):
         page.locator("#forth").click()
-        said.append(page.locator("#backprop-formula").inner_text())
+        shown.append(page.locator("#backprop-formula").inner_text())
     assert page.locator("#forth").is_disabled()
-    assert "z = Σᵢ wᵢ xᵢ + b" in said[0]
-    assert "L = log(1 + e^z) − t·z" in said[3]
-    assert "∂L/∂z = p − t" in said[4]
-    assert "a′ = 1 − h²" in said[6]
+    assert "z = Σᵢ wᵢ xᵢ + b" in shown[0]
+    assert "L = log(1 + e^z) − t·z" in shown[3]
+    assert "∂L/∂z = p − t" in shown[4]
+    assert "a′ = 1 − h²" in shown[6]
     page.locator("#backprop-graph .now").nth(2).click()
     assert "unit 3" in page.locator("#backprop-formula").inner_text()
     before = page.locator("#backprop-graph").text_content()

@@ -10,7 +10,7 @@ from linnet.playground.server import Room
 from linnet.playground.tables import Table
 
 from .pages import Opened, accuracy, choose, layers, state_of, train_until, wait_for_state
-from .programs import losses_of, told_by
+from .programs import facts_of, losses_of
 from .served import serving
 
 BACKGROUND = "(e) => getComputedStyle(e).backgroundColor.match(/[0-9.]+/g).slice(0, 3).map(Number)"
@@ -246,10 +246,10 @@ def test_the_link_holds_the_other_views_too(opened: Opened) -> None:
     choose(page, "Activation", "sigmoid")
     page.get_by_label("Units", exact=True).fill("13")
     choose(page, "Epochs of training", "100")
-    said = "() => ['built-says', 'trained-says'].map((id) => document.getElementById(id).textContent).join()"
+    summaries = "() => ['built-says', 'trained-says'].map((id) => document.getElementById(id).textContent).join()"
     page.wait_for_function("() => /^13 sigmoid.* 100 epochs/.test(document.getElementById('trained-says').textContent)")
     again = opened(page.url.partition("#")[2])
-    again.wait_for_function(f"(text) => ({said})() === text", arg=page.evaluate(said))
+    again.wait_for_function(f"(text) => ({summaries})() === text", arg=page.evaluate(summaries))
     assert again.get_by_label("Function", exact=True).input_value() == "bell"
 
 
@@ -290,8 +290,8 @@ def test_what_cannot_be_read_of_a_link_is_left_out(opened: Opened, link: str, un
     page = opened(f"data=xor&{link}")
     assert state_of(page)["data"] == "xor"
     assert page.locator("#pins .pin").count() == 0
-    told = f"The link is incomplete: {unread} cannot be read and will be ignored."
-    assert page.locator("#toast").text_content() == (told if unread else "")
+    message = f"The link is incomplete: {unread} cannot be read and will be ignored."
+    assert page.locator("#toast").text_content() == (message if unread else "")
 
 
 def test_an_empty_plane_can_be_painted_on_after_a_reload(opened: Opened) -> None:
@@ -352,9 +352,9 @@ def test_the_command_on_screen_gives_the_losses_on_screen(opened: Opened, tmp_pa
         with page.expect_download() as download:
             page.locator(f"#download-{part}").click()
         download.value.save_as(tmp_path / download.value.suggested_filename)
-    told = told_by(page.locator("#command").inner_text(), tmp_path)["losses"]
+    reported = facts_of(page.locator("#command").inner_text(), tmp_path)["losses"]
     shown = page.evaluate("() => JSON.parse(document.getElementById('way-out').dataset.losses)")
-    assert [told["train"], told["held_out"]] == shown
+    assert [reported["train"], reported["held_out"]] == shown
 
 
 def test_a_link_to_a_table_that_is_not_there_leads_to_a_page_all_the_same(opened: Opened) -> None:

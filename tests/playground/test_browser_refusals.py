@@ -1,4 +1,4 @@
-"""In a real browser: what cannot be is said, and then everything is as it was before."""
+"""In a real browser: what is impossible is reported, and everything else stays as it was."""
 
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ def test_a_table_that_cannot_be_used_leaves_what_was_there(opened: Opened, tmp_p
     choose_xor(page)
     opens(page, good)
     wait_for_state(page, "s.target === 'y' && p.facts.inputs.join() === 'a,b'")
-    page.evaluate("() => { document.getElementById('toast').textContent = ''; }")  # the same will be said again
+    page.evaluate("() => { document.getElementById('toast').textContent = ''; }")  # the same message comes again
     opens(page, alone)
     page.wait_for_function("() => document.getElementById('toast').textContent.includes('is the only one')")
     page.wait_for_function("() => document.getElementById('table-controls').innerText.includes('good.csv')")

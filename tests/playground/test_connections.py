@@ -1,4 +1,4 @@
-"""Connections that ask for nothing are closed, and do not silence the page."""
+"""Connections without a request are closed, and do not lock out the page."""
 
 import os
 import resource
@@ -173,7 +173,7 @@ def test_many_that_ask_for_nothing_do_not_silence_the_page(descriptors: int, tmp
             except ConnectionResetError:
                 if descriptors >= 1024:
                     raise
-                return status()  # of so few, any connection may be closed before it has said a word
+                return status()  # with so few, any connection may be closed before it has sent anything
             finally:
                 connection.close()
 

@@ -1,4 +1,4 @@
-"""Data sets: the same for the same seed, of the task they say, and inputs that are functions of the plane."""
+"""Data sets: the same for the same seed, of the declared task, with inputs that are functions of the plane."""
 
 import numpy as np
 import pytest

@@ -57,10 +57,10 @@ def test_the_port_that_browsers_leave_out_of_addresses_may_be_left_out() -> None
     """Port 80 cannot be opened in a test, so the guard is asked by itself."""
 
     async def answer(host: str, port: int) -> list[int]:
-        said = list[int]()
+        statuses = list[int]()
 
         async def send(message: Message) -> None:
-            said.extend([message["status"]] if "status" in message else [])
+            statuses.extend([message["status"]] if "status" in message else [])
 
         async def receive() -> Message:
             return {"type": "http.request"}
@@ -70,7 +70,7 @@ def test_the_port_that_browsers_leave_out_of_addresses_may_be_left_out() -> None
         scope = {"type": "http", "method": "POST", "path": "/table", "query_string": b"",
                  "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}  # fmt: skip
         await guard(scope, receive, send)
-        return said
+        return statuses
 
     for host in ("127.0.0.1", "localhost", "127.0.0.1:80"):
         assert asyncio.run(answer(host, 80)) == [200]

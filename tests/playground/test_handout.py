@@ -14,7 +14,7 @@ from linnet.playground.session import Session
 from linnet.playground.state import Hidden, State
 from linnet.playground.tables import Table
 
-from .programs import losses_of, output_of, told_by
+from .programs import facts_of, losses_of, output_of
 
 
 def birds(folder: Path) -> Table:
@@ -145,10 +145,10 @@ def test_the_program_has_the_accuracy_at_a_threshold_that_was_moved(state: State
     session = Session(state)
     for _ in range(4):
         session.one_epoch()
-    said = output_of(handout.program(session), tmp_path)
-    accuracies = [float(value) for value in re.findall(r"accuracy ([\d.]+)", said)]
+    output = output_of(handout.program(session), tmp_path)
+    accuracies = [float(value) for value in re.findall(r"accuracy ([\d.]+)", output)]
     assert accuracies == pytest.approx([score.metric for score in session.both_scores()], abs=1e-12)
-    assert "'accuracy'" not in said  # that at 0.5
+    assert "'accuracy'" not in output  # that at 0.5
     assert losses_of(handout.program(session), tmp_path) == list(session.scores())
 
 
@@ -243,10 +243,10 @@ def losses_of_command(session: Session, folder: Path, *more: str) -> list[float]
     """What the command says of the files that the page saves."""
     for part in handout.PARTS:
         (folder / f"{session.state.data}-{part}.csv").write_text(handout.table_text(session, part))
-    told = told_by(handout.command(session), folder, *more)
-    assert told["task"] == session.data.task
-    assert [told["rows"], told["held_out"]] == [len(session.train_part), len(session.test_part)]
-    return [told["losses"]["train"], told["losses"]["held_out"]]
+    reported = facts_of(handout.command(session), folder, *more)
+    assert reported["task"] == session.data.task
+    assert [reported["rows"], reported["held_out"]] == [len(session.train_part), len(session.test_part)]
+    return [reported["losses"]["train"], reported["losses"]["held_out"]]
 
 
 COMMANDS = [
@@ -273,7 +273,7 @@ def test_the_command_has_the_accuracy_at_a_threshold_that_was_moved(tmp_path: Pa
     for _ in range(4):
         session.one_epoch()
     assert losses_of_command(session, tmp_path) == list(session.scores())
-    scores = told_by(handout.command(session), tmp_path)["tried"][0]["scores"]
+    scores = facts_of(handout.command(session), tmp_path)["tried"][0]["scores"]
     assert scores["accuracy"] == pytest.approx(session.both_scores()[1].metric, abs=1e-12)
     session.apply(State(data="moons", noise=0.7, threshold=0.3, head="perceptron"))
     assert "--threshold" not in handout.command(session)
@@ -292,7 +292,7 @@ def test_the_command_of_a_table_gives_the_very_losses_and_another_one_takes_the_
     assert losses_of_command(session, tmp_path) == list(session.scores())
     own = handout.command(session).splitlines()[-1]
     assert own == "linnet train birds.csv --target sort"
-    assert told_by(own, tmp_path, "--model", "softmax")["rows"] > 60
+    assert facts_of(own, tmp_path, "--model", "softmax")["rows"] > 60
 
 
 def test_the_model_of_the_command_answers_as_the_one_on_screen(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What presets say is what happens."""
+"""What the presets announce is what happens."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A page on its socket: what it is told, how fast, and what happens when it misbehaves or goes away."""
+"""A page on its socket: which messages it gets, how fast, and what happens when it misbehaves or goes away."""
 
 import json
 import logging
@@ -110,9 +110,9 @@ def test_the_end_of_the_server_is_no_error_of_a_page_at_work(
 
 def test_a_table_without_a_target_is_refused_by_name(server: Server) -> None:
     body = b"when,one\n" + b"".join(b"2024-01-%02d,same\n" % (k + 1) for k in range(30))
-    status, _, said = ask(server, "/table?name=days.csv", "POST", body=body)
+    status, _, content = ask(server, "/table?name=days.csv", "POST", body=body)
     assert status == 400
-    assert "days.csv: no column can be predicted" in json.loads(said)["message"]
+    assert "days.csv: no column can be predicted" in json.loads(content)["message"]
 
 
 def test_frames_come_only_as_fast_as_they_are_seen(page: Page) -> None:
@@ -156,15 +156,15 @@ def test_training_ends_with_the_page(room: Room, server: Server, monkeypatch: py
 def test_a_page_that_goes_away_is_not_caught_up_with(
     server: Server, room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A link may have a long run behind it: the page is told how far that is, and nobody trains when it has gone."""
+    """A link may have a long run behind it: the page learns how far, and training stops when the page has gone."""
     monkeypatch.setattr(player, "_CATCH_UP_SECONDS", 1000.0)
     page = Page(server)
     long = {"data": "digits", "batch": 1, "layers": [{"units": 16, "activation": "tanh", "dropout": 0.5}] * 6}
     page.send("state", state={**long, "epochs": 5000}, **{"catch up": True})
     page.wait_for("facts")
-    told = [page.wait_for("frame") for _ in range(3)]
-    assert all(each["behind"] for each in told)
-    assert told[0]["epoch"] <= told[1]["epoch"] <= told[2]["epoch"] < 5000
+    frames = [page.wait_for("frame") for _ in range(3)]
+    assert all(each["behind"] for each in frames)
+    assert frames[0]["epoch"] <= frames[1]["epoch"] <= frames[2]["epoch"] < 5000
     page.close()
     until_empty(room)
 
@@ -252,7 +252,7 @@ def test_any_value_of_any_field_is_answered(page: Page, name: str) -> None:
 
 
 def test_wrong_messages_are_answered_and_do_no_harm(page: Page) -> None:
-    for text, said in (
+    for text, reply in (
         ("no json", "must be JSON"),
         ("[" * 100_000, "must be JSON"),
         ("[]", "must be an object"),
@@ -264,7 +264,7 @@ def test_wrong_messages_are_answered_and_do_no_harm(page: Page) -> None:
         ('{"do": "approximate", "curve": {"function": "f"}}', "unknown function"),
     ):
         page.socket.send(text)
-        assert said in page.wait_for("refused" if '"do": "state"' in text else "error")["message"]
+        assert reply in page.wait_for("refused" if '"do": "state"' in text else "error")["message"]
     begun(page)
     for message in (
         {"do": "weight", "layer": 9},
@@ -317,10 +317,10 @@ def test_weights_explanations_and_the_way_out(page: Page, tmp_path: Path) -> Non
     page.send("approximate", curve={"function": "bell", "units": 4, "epochs": 10})
     assert page.wait_for("approximated")["units"] == 4
     page.send("way out")
-    told = page.wait_for("way out")
-    assert "model.set_weights(weights)" in told["program"]
-    assert told["command"].startswith("linnet train circle-train.csv --valid circle-test.csv")
-    assert "will differ" in told["note"]
+    reply = page.wait_for("way out")
+    assert "model.set_weights(weights)" in reply["program"]
+    assert reply["command"].startswith("linnet train circle-train.csv --valid circle-test.csv")
+    assert "will differ" in reply["note"]
     page.send("download", what="model")
     file = page.wait_for("file")
     assert file["name"] == "circle.linnet"
@@ -336,8 +336,8 @@ def test_weights_explanations_and_the_way_out(page: Page, tmp_path: Path) -> Non
 def test_a_table_that_is_uploaded_can_be_played(server: Server, page: Page) -> None:
     text = b"size,kind\n" + b"".join(b"%d.5,%s\n" % (k % 9, b"ab"[k % 2 : k % 2 + 1]) for k in range(30))
     status, _, body = ask(server, "/table?name=..%2Ftoys.csv", "POST", body=text)
-    told = json.loads(body)
-    assert (status, told["name"], told["targets"]) == (200, "toys.csv", ["size", "kind"])
+    stored = json.loads(body)
+    assert (status, stored["name"], stored["targets"]) == (200, "toys.csv", ["size", "kind"])
     page.send("state", state={"data": "table", "target": "kind"}, opened=True)
     facts = page.wait_for("facts")
     assert facts["classes"] == ["a", "b"]

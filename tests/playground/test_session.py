@@ -74,9 +74,9 @@ def test_frames_show_what_the_model_predicts(state: State) -> None:
         numbers = model.evaluate(session.data.x[rows], session.data.y[rows], return_dict=True)
         assert loss == numbers["loss"]
         if session.data.classes:
-            said = model.predict(session.data.x[rows])
+            predicted = model.predict(session.data.x[rows])
             cut = 0 if state.head == "perceptron" else 0.5
-            labels = said.argmax(axis=1) if said.shape[1] > 1 else (said[:, 0] >= cut).astype(int)
+            labels = predicted.argmax(axis=1) if predicted.shape[1] > 1 else (predicted[:, 0] >= cut).astype(int)
             assert shown == pytest.approx((labels == session.data.y[rows]).mean())
 
 
@@ -266,7 +266,7 @@ def test_of_a_weight_that_is_set_again_the_last_value_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "message"),
     [
         ([0, 2, 0, 1.0], "source must be an integer from 0 to 1"),
         ([3, 0, 0, 1.0], "layer must be an integer from 0 to 2"),
@@ -276,11 +276,11 @@ def test_of_a_weight_that_is_set_again_the_last_value_is_told() -> None:
         ([0, 0, 0, "1"], "value must be"),
     ],
 )
-def test_a_link_that_sets_weights_that_are_not_there_is_refused(edit: list[object], said: str) -> None:
+def test_a_link_that_sets_weights_that_are_not_there_is_refused(edit: list[object], message: str) -> None:
     session = trained(State(), 2)
     session.edit(0, 0, 0, 0.5)
     before = session.frame()
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         session.open(State.of({"data": "xor", "past": [{"edits": [edit]}]}), None)
     assert session.frame() == before
     session.one_epoch()
@@ -343,8 +343,8 @@ def test_precision_recall_and_confusion_are_those_of_the_held_out_rows() -> None
     for cut, tp, fp in zip(arrays["thresholds"], arrays["tp"], arrays["fp"], strict=True):
         assert tp == ((score >= cut) & (truth == 1)).sum()
         assert fp == ((score >= cut) & (truth == 0)).sum()
-    said = score >= 0.3
-    counts = [[int(((truth == t) & (said == s)).sum()) for s in (0, 1)] for t in (0, 1)]
+    predicted = score >= 0.3
+    counts = [[int(((truth == t) & (predicted == s)).sum()) for s in (0, 1)] for t in (0, 1)]
     assert header["confusion"] == counts
 
 

@@ -1,4 +1,4 @@
-"""What is on screen as one object: what it takes, what it refuses, and what changes mean."""
+"""The state of the screen as one object: what it accepts, what it refuses, and what changes mean."""
 
 import json
 from dataclasses import fields, replace
@@ -19,7 +19,7 @@ def test_a_state_survives_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"data": "circel"}, "unknown data 'circel': did you mean 'circle'"),
         ({"dta": "circle"}, "unknown field of a state 'dta': did you mean 'data'"),
@@ -69,8 +69,8 @@ def test_a_state_survives_json() -> None:
         (None, "a state must be an object of fields"),
     ],
 )
-def test_what_has_no_meaning_is_refused_by_name(given: object, said: str) -> None:
-    with pytest.raises(ConfigError, match=said.replace("(", r"\(")):
+def test_what_has_no_meaning_is_refused_by_name(given: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message.replace("(", r"\(")):
         State.of(given)
 
 

@@ -1,4 +1,4 @@
-"""Tables of one's own: what becomes of columns, the plane through them, and what is told of it."""
+"""Uploaded tables: what becomes of their columns, the plane through them, and the notices about them."""
 
 import re
 from pathlib import Path

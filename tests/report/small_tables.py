@@ -36,7 +36,7 @@ HOSTILE = [
 
 @dataclass(frozen=True)
 class Case:
-    """A trained model, the rows it was trained on, and those held out."""
+    """A trained model, its training rows and its held-out rows."""
 
     model: TableModel
     training: Examples

@@ -1,5 +1,6 @@
-"""The page as a browser shows it, without a network; skipped, with the reason, without Chromium or playwright, unless
-LINNET_BROWSER=required says that they must be there.
+"""The page as a browser shows it, without a network.
+
+Skipped, with the reason, without Chromium or playwright, unless LINNET_BROWSER=required demands them.
 """
 
 import os

@@ -39,19 +39,19 @@ def test_facts_are_plain_values_and_the_same_each_time(task: str, model: str) ->
 
 
 def test_metrics_of_numbers_have_bootstrap_intervals() -> None:
-    y, said, _ = answers("a number", "linear")
+    y, predicted, _ = answers("a number", "linear")
     rmse = next(one for one in facts("a number", "linear").metrics if one.metric == "rmse")
     assert rmse.method == "bootstrap"
-    assert rmse.value == pytest.approx(metrics.root_mean_squared_error(y, said))
+    assert rmse.value == pytest.approx(metrics.root_mean_squared_error(y, predicted))
     assert rmse.value == pytest.approx((rmse.low + rmse.high) / 2, rel=0.05)
 
 
 def test_f_beta_that_chose_has_an_interval() -> None:
     one = trained(table("two classes"), "y", "two classes", model="logistic", metric="f2")
     first = facts_of(one.model, one.held_out).metrics[0]
-    y, said = one.model.target_of(one.held_out), one.model.predict(one.held_out)
+    y, predicted = one.model.target_of(one.held_out), one.model.predict(one.held_out)
     assert first.metric == "f2"
-    assert first.value == pytest.approx(metrics.fbeta_score(y, said, beta=2, pos_label="yes"))
+    assert first.value == pytest.approx(metrics.fbeta_score(y, predicted, beta=2, pos_label="yes"))
     assert first.low < first.value < first.high
 
 
@@ -112,8 +112,8 @@ def test_the_threshold_in_force_is_among_the_cutoffs() -> None:
     assert found.threshold == 0.123456789
     assert found.of_classes is not None
     assert found.of_classes.curves[0].threshold == 0.123456789
-    y, said = one.model.target_of(one.held_out), one.model.predict(one.held_out)
-    assert found.of_classes.confusion == tuple(map(tuple, metrics.confusion_matrix(y, said).tolist()))
+    y, predicted = one.model.target_of(one.held_out), one.model.predict(one.held_out)
+    assert found.of_classes.confusion == tuple(map(tuple, metrics.confusion_matrix(y, predicted).tolist()))
 
 
 @pytest.mark.parametrize(
@@ -128,15 +128,15 @@ def test_short_thresholds_part_the_same_rows(below: float, score: float, short: 
     ("task", "model"), [one for one in CASES if one[0].endswith("classes") and one[1] != "perceptron"]
 )
 def test_classes_are_scored_as_scikit_learn_does(task: str, model: str) -> None:
-    y, said, _ = answers(task, model)
+    y, predicted, _ = answers(task, model)
     found = facts(task, model).of_classes
     assert found is not None
-    precision, recall, f1, support = metrics.precision_recall_fscore_support(y, said, zero_division=0)
+    precision, recall, f1, support = metrics.precision_recall_fscore_support(y, predicted, zero_division=0)
     assert [row.precision for row in found.rows] == pytest.approx(precision)
     assert [row.recall for row in found.rows] == pytest.approx(recall)
     assert [row.f1 for row in found.rows] == pytest.approx(f1)
     assert [row.rows for row in found.rows] == support.tolist()
-    assert found.averages[0].f1 == pytest.approx(metrics.f1_score(y, said, average="macro", zero_division=0))
+    assert found.averages[0].f1 == pytest.approx(metrics.f1_score(y, predicted, average="macro", zero_division=0))
 
 
 def test_calibration_and_gain_are_those_of_evaluate() -> None:
@@ -180,12 +180,12 @@ def test_weights_of_rows_count_as_rows() -> None:
 
 
 def test_residuals_are_actual_minus_predicted() -> None:
-    y, said, _ = answers("a number", "linear")
+    y, predicted, _ = answers("a number", "linear")
     found = facts("a number", "linear").of_numbers
     assert found is not None
-    assert found.residual.y == pytest.approx(y - said)
-    assert found.residual.x == pytest.approx(said)
-    assert found.mean_residual == pytest.approx((y - said).mean())
+    assert found.residual.y == pytest.approx(y - predicted)
+    assert found.residual.x == pytest.approx(predicted)
+    assert found.mean_residual == pytest.approx((y - predicted).mean())
     assert sum(found.residuals.rows) + found.residuals.outside == len(y)
     assert sum(group.rows for group in found.groups) == len(y)
     assert found.groups[0].predicted == min(group.predicted for group in found.groups)

@@ -22,7 +22,7 @@ def test_rare_levels_are_distinguished_from_unseen_levels() -> None:
     column = schema.used[0]
     assert column.rare is not None
     assert len(column.rare) == 7
-    assert not any("hamlet" in digest for digest in column.rare)  # a model does not tell what few rows hold
+    assert not any("hamlet" in digest for digest in column.rare)  # a model does not reveal the content of a few rows
     assert schema.never_seen(table) == {}
     new = pa.table({"town": ["town 3", "hamlet 2", "elsewhere", None, "elsewhere", "hamlet 9"]})
     assert schema.never_seen(new) == {"town": 3}

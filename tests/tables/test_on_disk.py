@@ -1,4 +1,4 @@
-"""Models of tables too large for memory: trained from a file, they are what they would be from memory."""
+"""Models of tables too large for memory: trained from a file, they equal those trained in memory."""
 
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def given(path: Path, model: str) -> tuple[pa.Table, Schema, Options]:
 
 
 def run(*given: Any, **more: Any) -> tuple[TableModel, Examples, KnownRows]:
-    """The model, the rows it was trained on, and those held out."""
+    """The model, its training rows and its held-out rows."""
     found = best_model(*given, **more)
     assert found.run is not None
     return found, found.run.training, found.run.held_out
@@ -89,7 +89,7 @@ def test_a_sample_is_enough_to_begin_with(tmp_path: Path) -> None:
     known = np.array([value is not None for value in table["claims"].to_pylist()])
     assert len(examples) + len(held) == known.sum()
     assert found.facts["rows"] == len(examples)
-    # what is held out is not trained on: no row is in both
+    # held-out rows are not trained on: no row is in both
     seen = {tuple(row.values()) for row in held.table.select(["size"]).to_pylist()}
     assert isinstance(examples, Examples)
     sizes = np.hstack(examples.x.columns.tables)[:, 0]

@@ -84,10 +84,10 @@ def check(model: TableModel, path: Path, table: pa.Table) -> None:
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
     names = [each.name for each in session.get_outputs()]
     found = dict(zip(names, session.run(None, feeds(table, session)), strict=True))
-    said = model.predict(table)
+    predicted = model.predict(table)
     if model.classes is None:
         assert names == ["variable"]
-        np.testing.assert_allclose(found["variable"][:, 0], said, rtol=1e-5, atol=1e-5 * np.abs(said).mean())
+        np.testing.assert_allclose(found["variable"][:, 0], predicted, rtol=1e-5, atol=1e-5 * np.abs(predicted).mean())
         return
     p = model.predict_proba(table)
     assert np.abs(found["probabilities"] - p).max() < 1e-5
@@ -96,7 +96,7 @@ def check(model: TableModel, path: Path, table: pa.Table) -> None:
         clear = ordered[:, -1] - ordered[:, -2] > 1e-6
     else:
         clear = np.abs(p[:, 1] - model.threshold) > 1e-6
-    assert (found["label"] == said)[clear].all()
+    assert (found["label"] == predicted)[clear].all()
 
 
 @pytest.mark.parametrize("later", [False, True], ids=["same", "unseen"])
@@ -158,8 +158,8 @@ def test_dates_are_given_in_seconds(written: str, model: str, tmp_path: Path) ->
     fitted.to_onnx(tmp_path / "model.onnx")
     session = runtime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
     given = {"rooms": table["rooms"].to_numpy(), "when": dates.cast(pa.int64()).to_numpy(zero_copy_only=False)}
-    (said,) = session.run(["variable"], {name: values[:, None].astype(float) for name, values in given.items()})
-    np.testing.assert_allclose(said[:, 0], fitted.predict(table), rtol=1e-5, atol=1e-5)
+    (predicted,) = session.run(["variable"], {name: values[:, None].astype(float) for name, values in given.items()})
+    np.testing.assert_allclose(predicted[:, 0], fitted.predict(table), rtol=1e-5, atol=1e-5)
 
 
 def test_zones_and_texts_are_named(tmp_path: Path) -> None:
@@ -186,9 +186,9 @@ def test_the_command(tmp_path: Path) -> None:
         return done.stdout + done.stderr
 
     run("train", "data.csv", "--target", "sold", "--model", "logistic", "-o", "sold.linnet")
-    said = run("export", "sold.linnet", "sold.onnx")
-    assert "input  colour: string, rows x 1 (text, empty where it is missing)" in said
-    assert "output probabilities: double, rows x 2" in said
+    output = run("export", "sold.linnet", "sold.onnx")
+    assert "input  colour: string, rows x 1 (text, empty where it is missing)" in output
+    assert "output probabilities: double, rows x 2" in output
     check(linnet.load(tmp_path / "sold.linnet"), tmp_path / "sold.onnx", TABLE)
     assert "no.linnet" in run("export", "no.linnet", "no.onnx", code=2)
     assert not (tmp_path / "no.onnx").exists()

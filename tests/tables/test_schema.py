@@ -1,4 +1,4 @@
-"""What a table is read as: kinds, tasks, the columns a model gets, and columns that leak the target."""
+"""How a table is interpreted: kinds, tasks, the columns a model gets, and columns that leak the target."""
 
 import datetime
 import json
@@ -89,7 +89,7 @@ def test_many_distinct_numbers_are_estimated_and_few_are_counted() -> None:
 def test_numbers_in_text_with_some_words() -> None:
     column = kind("x", ["1,234.5"] * 99 + ["abc"])
     assert (column.kind, column.style, column.missing) == ("number", "1,234.5", 1)
-    assert "1 values are none and count as missing, such as 'abc'" in column.note
+    assert "values that are not numbers count as missing (1, such as 'abc')" in column.note
     assert kind("x", ["1"] * 90 + ["abc"] * 10).kind == "category"
     assert kind("x", ["1.234,5", "7"]).style == "1.234,5"
 
@@ -108,7 +108,7 @@ def test_rare_levels_are_one() -> None:
     table = pa.table({"c": values})
     schema = Schema.of(table)
     assert schema.columns[0].levels == ("much", "often")
-    assert schema.columns[0].note == "40 rare levels are one"
+    assert schema.columns[0].note == "40 rare levels are merged into one"
     assert set(schema.apply(table)["c"].to_pylist()) == {"(other)", "often", "much", None}
     assert schema.apply(pa.table({"c": ["never seen"]}))["c"].to_pylist() == ["(other)"]
 

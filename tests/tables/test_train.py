@@ -56,7 +56,7 @@ def model() -> linnet.TableModel:
 
 
 class Query:
-    """Rows that come as a stream of Arrow, anew each time that they are asked for, as those of a query do."""
+    """Rows that come as a new stream of Arrow on each request, like those of a query."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         batches = TABLE.to_batches(max_chunksize=64)
@@ -176,8 +176,8 @@ def test_each_row_is_read_encoded_and_predicted_once(
     found = linnet.train(table, target, max_iter=2, **options)
     held_out = found.facts["held_out"]
     assert len(found.tried) == len(estimators) + 1
-    assert (counts["apply"], counts["apply, rows"]) == (2, ROWS)  # those to train on, those held out
-    # an encoder for linear models and one for networks: each sees rows to train on, and rows held out, once
+    assert (counts["apply"], counts["apply, rows"]) == (2, ROWS)  # training rows, held-out rows
+    # an encoder for linear models and one for networks: each sees training and held-out rows once
     assert (counts["_encode_frame"], counts["_encode_frame, rows"]) == (2 * encoders, encoders * ROWS)
     predicted = counts["predict, rows"] + counts["predict_proba, rows"]
     assert predicted == len(estimators) * held_out
@@ -282,7 +282,7 @@ class MoreRoles(Roles):
 
 
 def test_roles_are_listed_once(model: linnet.TableModel) -> None:
-    """A role that is added to `Roles` is one wherever roles are asked for."""
+    """A role that is added to `Roles` is one wherever roles are used."""
     more = MoreRoles("sold", weights="age", stratum="colour")
     assert more.given == {"target": "sold", "weights": "age", "stratum": "colour"}
     assert more.names == ("sold", "age", "colour")

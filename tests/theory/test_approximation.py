@@ -1,4 +1,4 @@
-"""Networks that are built: what they claim about their error is true, on points that the builder did not look at."""
+"""Constructed networks: their error bounds hold on points that the construction did not use."""
 
 import doctest
 import math

@@ -121,7 +121,7 @@ def test_what_is_no_optimum_gets_no_certificate() -> None:
     model.coef_ = model.coef_ + 0.02 * np.random.default_rng(1).normal(size=model.coef_.shape)
     worse = model.certificate(x, y)
     assert worse.mismatch > 1e-3
-    # the gap bounds what is left to gain
+    # the gap bounds the possible improvement
     assert worse.objective - best.objective <= worse.gap * (1 + 1e-6)
     assert worse.gap > 1e-4
 

@@ -1,4 +1,4 @@
-"""Problems with known answers from many starts: what is reported is right, and what there is not is not reported."""
+"""Problems with known answers from many starts: all reported points are right, and none is made up."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Messages of the library in the words of the command: whoever reads of a parameter has typed an option."""
+"""Messages of the library in the words of the command: a parameter is named as the option that was typed."""
 
 import shlex
 from functools import cache

@@ -73,7 +73,7 @@ class ClassScores:
 
     @property
     def f(self) -> Floats:
-        """(1 + b²) TP / (TP + FP + b² (TP + FN)) of each class."""
+        """F-beta of each class: (1 + b²) TP / (TP + FP + b² (TP + FN))."""
         return self._by_class(partial(formulas.f_beta, beta=self.beta))
 
     def _by_class(self, formula: Formula) -> Floats:

@@ -132,7 +132,7 @@ class Cutoffs:
 
     @property
     def pr_auc(self) -> float:
-        """The trapezoid area under the precision-recall curve, which flatters between distant points."""
+        """The area under the precision-recall curve by the trapezoidal rule, too large between distant points."""
         if not self.positives:
             _warn_one_class("precision-recall area", self.positives)
             return 0.5  # between the point (0, 1) and precision 0 at recall 1

@@ -11,7 +11,7 @@ from linnet.errors import ConfigError, DataError
 from linnet.pictures import new_axes
 
 _MARGIN = 0.05  # of the range of a column, around the rows
-_MAX_CLASSES = 20  # that colours tell apart
+_MAX_CLASSES = 20  # that colours can distinguish
 
 
 def plot_regions(

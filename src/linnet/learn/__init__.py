@@ -1,7 +1,8 @@
 """A course of small programming assignments that check themselves: `linnet learn`.
 
 Each assignment is a program of `linnet.plain` with some of its functions left blank. `check` runs what a student wrote
-in a process of its own and compares it part by part with the plain program: what differs first, and what it usually is.
+in a process of its own and compares it part by part with the plain program: it reports what differs first, and the
+usual reason.
 """
 
 from linnet.learn.checking import check

@@ -1,7 +1,7 @@
-"""What an assignment is: a plain program to be written anew, parts that are compared, mistakes that are recognised.
+"""What an assignment is: a plain program to be written again, parts that are compared, mistakes that are recognised.
 
-The student's program is judged by numbers alone. A `Part` has a probe, a function that asks a program for some values;
-it is put to the student's program, in a process of its own, and to the plain one. A `Mistake` is a change of the plain
+The student's program is judged by numbers alone. A `Part` has a probe, a function that calls a program for some values;
+it is run on the student's program, in a process of its own, and on the plain one. A `Mistake` is a change of the plain
 program: a student whose numbers are those of the changed program has made that mistake, however the program is written.
 """
 
@@ -21,15 +21,15 @@ Probe = Callable[[Any], object]
 class Part:
     """Something that a program must get right.
 
-    `probe` returns numbers, arrays, texts, or tuples, lists and dicts of such. It must not depend on anything but the
-    program: random numbers are drawn from seeds.
+    `probe` returns numbers, arrays, strings, or tuples, lists and dicts of these. It must not depend on anything but
+    the program: random numbers are seeded.
     """
 
-    of: str  # the function or method that it looks at
+    of: str  # the function or method under test
     what: str  # such as "the gradient of W on 32 digits"
     probe: Probe
-    expected: Probe | None = None  # of the plain program, where it is not the probe itself, such as a numeric gradient
-    tolerance: float = 1e-8  # relative to the largest value that is expected
+    expected: Probe | None = None  # run on the plain program in place of the probe, such as a numeric gradient
+    tolerance: float = 1e-8  # relative to the largest expected value
     by: str = ""  # where expected values come from, if not from the plain program: "the numeric gradient"
     hint: str = ""  # added to the message where no mistake is recognised
 
@@ -38,7 +38,7 @@ class Part:
 class Mistake:
     """A wrong program: the plain one with some of its text replaced, and what to tell the student who wrote it."""
 
-    edits: Mapping[str, str]  # each text is in the solution exactly once
+    edits: Mapping[str, str]  # each old text occurs in the solution exactly once
     message: str
 
 
@@ -49,13 +49,13 @@ class Assignment:
     name: str
     title: str
     plain: str  # the program of linnet.plain that solves it
-    write: Mapping[str, Sequence[str]]  # functions to be written, each with the beginnings of lines that are given
+    write: Mapping[str, Sequence[str]]  # functions to be written, each with the beginnings of the lines that stay
     task: str
     parts: Sequence[Part]
     mistakes: Sequence[Mistake]
     hints: Sequence[str]
     page: str  # of the guide
-    given: Sequence[str] = ()  # definitions that are shown complete
+    given: Sequence[str] = ()  # definitions that are shown in full
     run: str = ""  # what the student's file does when it is run as a program, on real data
     imports: Sequence[str] = ()  # lines that `run` needs
 
@@ -96,7 +96,7 @@ class Assignment:
         text = self.solution
         for old, new in mistake.edits.items():
             if text.count(old) != 1:
-                raise ValueError(f"{self.name}: {text.count(old)} places in the solution are {old!r}")
+                raise ValueError(f"{self.name}: the solution contains {old!r} {text.count(old)} times, expected once")
             text = text.replace(old, new)
         return text
 

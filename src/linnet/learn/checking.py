@@ -1,4 +1,4 @@
-"""Check a file of a student's."""
+"""Check a student's file."""
 
 import codecs
 import hashlib
@@ -18,18 +18,18 @@ _MAX_BYTES = 1 << 20
 def read_program(path: Path) -> Submitted:
     """Return the program in a file or notebook."""
     if path.stat().st_size > _MAX_BYTES:
-        raise FormatError(f"{path} has more than a megabyte, which no program of this course has")
+        raise FormatError(f"{path} is larger than a megabyte, and no program of this course is")
     content = path.read_bytes()
     encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
         text = content.decode(encoding).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path} is no program: it is not text in UTF-8, as which an editor can save it") from error
+        raise FormatError(f"{path} is not a program: it is not UTF-8 text. Save it as UTF-8 in an editor") from error
     return from_notebook(text, path.name) if path.suffix.lower() == ".ipynb" else Submitted(text)
 
 
 def digest(program: Submitted) -> str:
-    """Return a few letters that change with the text."""
+    """Return a short hash of a program's text."""
     return hashlib.sha256(program.text.encode()).hexdigest()[:16]
 
 
@@ -43,16 +43,16 @@ def check(
     path
         A .py file or a notebook.
     assignment
-        Which one it is; by default the one that the file is named after.
+        The assignment or its name; by default the one that the file is named after.
     seconds
         Limit of processor time.
     alone
-        Whether other files of its folder are out of its reach, such as submissions of others.
+        Whether the program may not read other files of its folder, such as submissions of other students.
 
     Returns
     -------
     Report
-        What is right, what differs first, and what that mistake usually is.
+        Which parts are right, what differs first, and the usual reason.
     """
     path = Path(path)
     if not isinstance(assignment, Assignment):

@@ -1,6 +1,6 @@
-"""What the process of a student's program gives up before it runs: processor time, memory, files, network, processes.
+"""What the process of a student's program gives up before it runs: time, memory, files, network, processes.
 
-Each of these is taken away where the system can do it; `confine` returns what is really gone. On Linux: namespaces (no
+Each of these is taken away where the system can do it; `confine` returns which were. On Linux: namespaces (no
 network, no other processes to see or to end), Landlock (files are read where Python and the student's folder are, and
 written in one folder only) and seccomp (no new processes). Elsewhere only limits of time, memory and files are left.
 """
@@ -21,7 +21,7 @@ _FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/passwd", "/etc/nsswitch.co
 
 
 def confine(limits: dict[str, int], readable: Sequence[str], writable: Sequence[str]) -> list[str]:
-    """Give up what the system allows to give up; return of what: "network", "files", "processes"."""
+    """Give up what the system lets a process give up; return which of "network", "files" and "processes" are gone."""
     _limit(limits)
     if sys.platform != "linux":
         return []
@@ -39,13 +39,13 @@ def _limit(limits: dict[str, int]) -> None:
     except ImportError:
         return
     for name, value in limits.items():
-        # the first limit of processor time has a signal of its own, the second ends a program that ignores it
+        # the soft limit of processor time sends a signal, the hard limit ends a program that ignores it
         with suppress(ValueError, OSError):
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value + (name == "CPU")))
 
 
 def _leave_network(system: Any) -> bool:
-    """Go on in a group of processes that has no network and sees no other process: was it possible?"""
+    """Continue in namespaces without a network and without a view of other processes; return whether that worked."""
     flags = _NEW_NETWORK | _NEW_PROCESSES
     if system.unshare(_NEW_USER | flags) and system.unshare(flags):
         return False
@@ -54,14 +54,14 @@ def _leave_network(system: Any) -> bool:
         if code > _SIGNAL:
             os.kill(os.getpid(), code - _SIGNAL)
         os._exit(code)
-    system.prctl(1, signal.SIGKILL, 0, 0, 0)  # end with the process that waits; all of the group ends with this one
-    if child := os.fork():  # the first process of a group cannot be ended by signals, such as that of the time limit
+    system.prctl(1, signal.SIGKILL, 0, 0, 0)  # end with the waiting process; all of the namespace ends with this one
+    if child := os.fork():  # signals such as that of the time limit cannot end the first process
         os._exit(_exit_code(child))
     return True
 
 
 def _exit_code(child: int) -> int:
-    """Wait for a process; for one that a signal ended, the code is beyond `_SIGNAL`."""
+    """Wait for a process; if a signal ended it, return that signal's number plus `_SIGNAL`."""
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return _SIGNAL - code if code < 0 else code
 
@@ -85,7 +85,7 @@ _CREATE_RULES, _ADD_RULE, _RESTRICT = 444, 445, 446  # numbers of system calls, 
 
 
 def _landlock(system: Any, readable: Iterable[str], writable: Iterable[str]) -> bool:
-    """Let files be read and written in some places only: was it possible?"""
+    """Let files be read and written in the given places only; return whether that worked."""
     version = system.syscall(_CREATE_RULES, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return False
@@ -123,7 +123,7 @@ class _Filter(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.POINTER(_Instruction)))
 
 
-# of each processor: its number; that of clone; those of fork, vfork, setsid and setpgid
+# for each processor: its number; that of clone; those of fork, vfork, setsid and setpgid
 _PROCESSORS = {"x86_64": (0xC000003E, 56, (57, 58, 112, 109)), "aarch64": (0xC00000B7, 220, (157, 154))}
 _CLONE3, _THREAD, _OTHER_NUMBERS = 435, 0x10000, 1 << 30  # the last is x32's, on x86_64
 _LOAD, _EQUAL, _AT_LEAST, _HAS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -131,18 +131,18 @@ _ALLOW, _REFUSE, _UNKNOWN = 0x7FFF0000, 0x50000 | 1, 0x50000 | 38
 
 
 def _seccomp(system: Any) -> bool:
-    """Refuse new processes, but not threads, and leaving the group, for this process and for good: was it possible?"""
+    """Refuse new processes (but not threads) and leaving the process group, for good; return whether that worked."""
     if platform.machine() not in _PROCESSORS:
         return False
     processor, clone, refused = _PROCESSORS[platform.machine()]
     program = [
-        (_LOAD, 0, 0, 4),  # the processor: programs of 32 bits have other numbers
+        (_LOAD, 0, 0, 4),  # the processor: 32-bit programs have other system call numbers
         (_EQUAL, 1, 0, processor),
         (_RETURN, 0, 0, _REFUSE),
         (_LOAD, 0, 0, 0),  # the number of the system call
         *_when(_AT_LEAST, _OTHER_NUMBERS, _REFUSE),
         *(one for number in refused for one in _when(_EQUAL, number, _REFUSE)),
-        *_when(_EQUAL, _CLONE3, _UNKNOWN),  # its flags are in memory, out of reach: the C library then calls clone
+        *_when(_EQUAL, _CLONE3, _UNKNOWN),  # its flags are out of a filter's reach: the C library falls back to clone
         (_EQUAL, 1, 0, clone),
         (_RETURN, 0, 0, _ALLOW),
         (_LOAD, 0, 0, 16),  # the flags of clone
@@ -154,5 +154,5 @@ def _seccomp(system: Any) -> bool:
 
 
 def _when(test: int, value: int, outcome: int) -> list[tuple[int, int, int, int]]:
-    """Two instructions: if what was loaded passes a test, this is the outcome; otherwise go on."""
+    """Two instructions: if the loaded value passes a test, return the outcome; otherwise continue."""
     return [(test, 0, 1, value), (_RETURN, 0, 0, outcome)]

@@ -1,6 +1,6 @@
-"""Small real data sets for the assignments. They come with scikit-learn, so that no network is needed.
+"""Small real data sets for the assignments. They come with scikit-learn, so no network is needed.
 
-Each function returns x (rows x D) and t: standardised inputs, and numbers, counts or classes 0 ... K-1.
+Each function returns x (N x D), the inputs (standardised, except pixels), and t: numbers, counts or classes 0 ... K-1.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def digits() -> tuple[Array, Array]:
 
 
 def patients() -> tuple[Array, Array]:
-    """442 diabetes patients: x has 10 measurements, t how far the disease progressed within a year, a number."""
+    """442 diabetes patients: x has 10 measurements, t is the progression of the disease after a year, a number."""
     x = _table("diabetes_data_raw.csv.gz", lambda sets: (sets.load_diabetes(scaled=False).data,))
     t = _table("diabetes_target.csv.gz", lambda sets: (sets.load_diabetes().target,))
     return _standardised(x), t.ravel()
@@ -60,7 +60,7 @@ def split(x: Array, t: Array, share: float = 0.75, seed: int = 0) -> tuple[Array
 
 
 def _table(file: str, loaded: Callable[[Any], tuple[Array, ...]]) -> Array:
-    """Read a file of scikit-learn's, which itself takes a second to import; import it only if the file has moved."""
+    """Read one of scikit-learn's files; import scikit-learn, which takes a second, only if the file has moved."""
     found = find_spec("sklearn")
     assert found is not None
     assert found.submodule_search_locations is not None

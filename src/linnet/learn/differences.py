@@ -1,4 +1,4 @@
-"""What is different between a value and the one expected, in words that lead to the mistake."""
+"""Describe how a value differs from the expected one, in words that lead to the mistake."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,15 +17,15 @@ def difference(
     Parameters
     ----------
     value, expected
-        Numbers, arrays, texts, or lists and dicts of such.
+        Numbers, arrays, strings, or lists and dicts of these.
     tolerance
-        Largest difference of numbers, relative to the largest expected one of the array.
+        Largest difference allowed, relative to the largest expected number of the array.
     by
         Where the expected values come from, if not from the plain program.
     what
         What the value is, as the subject of a sentence.
     names
-        What its parts are called, if it has as many.
+        The names of its parts; ignored unless there are as many as parts.
     """
     if value is None and expected is not None:
         return f"{what} is None: is there a return?"
@@ -94,11 +94,11 @@ def _of_shapes(got: np.ndarray[Any, Any], right: np.ndarray[Any, Any], tolerance
     if got.shape == right.T.shape and _of_numbers(got.T, right, tolerance, "", "") is None:
         return f"{message}: it is the right one, transposed"
     if got.size == right.size and _of_numbers(got.reshape(right.shape), right, tolerance, "", "") is None:
-        return f"{message}: the numbers are right, but an axis is too many or too few (keepdims?)"
+        return f"{message}: the numbers are right, but there is one axis too many or too few (keepdims?)"
     if right.ndim and not got.ndim:
-        return f"{message}: is the sum, mean or argmax of all of the array taken, where one axis is to go?"
+        return f"{message}: is the sum, mean or argmax taken over the whole array instead of one axis?"
     if right.ndim < got.ndim and got.shape[: right.ndim] == right.shape:
-        return f"{message}: is a sum, mean or argmax along the last axis missing?"
+        return f"{message}: is the sum, mean or argmax along the last axis missing?"
     return message
 
 
@@ -117,16 +117,16 @@ def _first(
 def _causes(
     got: np.ndarray[Any, Any], right: np.ndarray[Any, Any], same: np.ndarray[Any, Any], tolerance: float
 ) -> list[str]:
-    """What usually lies behind such a difference."""
+    """The usual causes of such a difference."""
     if not np.isfinite(got[~same]).all():
         if np.isfinite(right).all():
             return [
-                "nan and inf come from e^z of a large z, from log 0 or from 0 / 0: rewrite the formula so that none "
-                "is met"
+                "nan and inf come from e^z with a large z, from log 0 or from 0 / 0: rewrite the formula so that "
+                "none of these occurs"
             ]
         return []
     if (got == 0).all():
-        return ["all of it is 0: is something missing, or a whole number divided down by //?"]
+        return ["all of it is 0: is something missing, or are whole numbers divided by // instead of /?"]
     if (got == np.round(right)).all():
         return ["it is rounded to whole numbers"]
     if got.ndim == 2 and got.shape == right.T.shape and np.allclose(got.T, right, tolerance, 0):
@@ -143,14 +143,14 @@ def _causes(
     if got.size > 1 and np.allclose(got - right, offset, rtol=1e-6, atol=1e-9 * np.abs(right).max()):
         return [f"all of it is off by the same {_number(offset)}"]
     if np.allclose(got, right, rtol=1e-4, atol=1e-6 * np.abs(right).max()):
-        return ["it is nearly right: is something small added (an epsilon), or rounded?"]
+        return ["it is nearly right: is something small added (an epsilon), or is something rounded?"]
     if got.size > 1 and got.shape == right.shape and np.allclose(np.sort(got, None), np.sort(right, None), tolerance):
         return ["the numbers are right, but in another order"]
     return []
 
 
 def _is_plain(factor: float) -> bool:
-    """Whether a factor between two single numbers is more than chance."""
+    """Whether a factor between two single numbers is unlikely to be chance."""
     return any(_is(abs(factor), one) for one in _LOGARITHMS) or any(
         abs(abs(one) - round(abs(one))) < 1e-6 * abs(one) and 1 <= abs(round(one)) <= 10_000
         for one in (factor, 1 / factor)
@@ -159,20 +159,20 @@ def _is_plain(factor: float) -> bool:
 
 def _of_factor(factor: float) -> str:
     if abs(factor + 1) < 1e-6:
-        return "the sign is wrong, everywhere"
+        return "the sign is wrong everywhere"
     sign = "the sign is wrong, and " if factor < 0 else ""
     size = abs(factor)
     for other, name in _LOGARITHMS.items():
         if _is(size, other):
-            return f"{sign}it is a logarithm to another base: {name} in place of the natural logarithm, np.log"
+            return f"{sign}the logarithm has another base: {name} is used in place of the natural logarithm, np.log"
     if _is(size, 2) or _is(size, 0.5):
-        much = "twice too large" if size > 1 else "half of what it must be"
-        return f"{sign}it is {much}: is there a factor of 2, or of 1/2, such as that of a square's slope?"
-    much = f"{_number(size)} times too large" if size > 1 else f"{_number(1 / size)} times too small"
+        much = "too large by a factor of 2" if size > 1 else "half of what it should be"
+        return f"{sign}it is {much}: is there a factor of 2 or 1/2 too many, or one missing?"
+    much = f"too large by a factor of {_number(size)}" if size > 1 else f"too small by a factor of {_number(1 / size)}"
     if not _is_plain(size):
         return f"{sign}it is {much}"
     if size > 1:
-        return f"{sign}it is {much}: is there a sum over {round(size)} numbers in place of their mean?"
+        return f"{sign}it is {much}: is it a sum over {round(size)} numbers instead of their mean?"
     return f"{sign}it is {much}: is it divided by {round(1 / size)} once too often?"
 
 
@@ -181,7 +181,7 @@ def _is(number: float, other: float) -> bool:
 
 
 def _text(value: Any) -> str:
-    """A text, with quotes unless it is the shape of an array; or another value."""
+    """A value as text: a string in quotes, unless it is the shape of an array."""
     return value if isinstance(value, str) and value.startswith("(") else repr(value)
 
 
@@ -200,7 +200,7 @@ def _kind(value: Any) -> str:
         return f"an array of {_shape(value)}" if value.ndim else "a number"
     if isinstance(value, list):
         return _values(value)
-    return {str: "a text", dict: "a dict", bool: "True or False"}.get(type(value), "a number")
+    return {str: "a string", dict: "a dict", bool: "True or False"}.get(type(value), "a number")
 
 
 def _number(value: Any) -> str:

@@ -33,7 +33,7 @@ td,td.number{display:inline;padding:0 .6rem 0 0;border:0;text-align:left}td:last
 
 @dataclass(frozen=True)
 class Submission:
-    """A file that a student handed in."""
+    """A file that a student submitted."""
 
     student: str
     assignment: Assignment
@@ -43,7 +43,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Line:
-    """A part of a submission, and what is to be said of it."""
+    """One part of a submission and the comments on it."""
 
     what: str
     status: str
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Grade:
-    """How a submission did."""
+    """The result of a submission."""
 
     assignment: str
     right: int
@@ -70,10 +70,10 @@ class Grade:
 
 
 def submissions_in(folder: Path) -> tuple[list[Submission], list[str]]:
-    """Find the programs in a folder, by student and in the order of the course; and files that are none, with reasons.
+    """Find the submissions in a folder, by student and in the order of the course; and other files, with reasons.
 
-    A folder per student, of whatever name, holds files named after their assignments, also in folders of its own; or
-    files are called STUDENT_ASSIGNMENT.py. What platforms and browsers add to names does not matter: "softmax (1).py".
+    Either there is a folder per student, whose files (also in subfolders) are named after their assignments, or files
+    are called STUDENT_ASSIGNMENT.py. What platforms and browsers add to names is ignored: "softmax (1).py".
     """
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {folder}")
@@ -83,7 +83,7 @@ def submissions_in(folder: Path) -> tuple[list[Submission], list[str]]:
         if path.suffix.lower() not in _ENDS or path.name.startswith(".") or (path.is_dir() and not path.is_symlink()):
             continue
         if path.is_symlink() or not path.resolve().is_relative_to(folder.resolve()):
-            others.append(f"{below}: it is a link, not a file")
+            others.append(f"{below}: a link, not a file")
         elif (submission := _submission(path, below)) is None:
             others.append(f"{below}: no assignment has this name")
         else:
@@ -98,7 +98,7 @@ def submissions_in(folder: Path) -> tuple[list[Submission], list[str]]:
 
 
 def _submission(path: Path, below: Path) -> Submission | None:
-    """Whose program it is, and of which assignment, or None if its name does not say."""
+    """Whose program it is and for which assignment, from its name; None if the name does not tell."""
     stem = re.sub(r"[\W_]*(copy|\d+)?[\W_]*$", "", path.stem, flags=re.ASCII | re.IGNORECASE)
     name = re.sub(r"[^a-z0-9]", "_", stem.lower())
     alone = len(below.parts) == 1
@@ -120,12 +120,12 @@ def grade(
     """Check all submissions, as many at a time as there are cores. Return the grades by student."""
     grades: dict[str, list[Grade]] = {one.student: [] for one in submissions}
     checked = partial(_checked, seconds=seconds)
-    known: dict[str, str] = {}  # who handed in a program first
+    known: dict[str, str] = {}  # the student with each program, the first one in order
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, (one, result) in enumerate(zip(submissions, pool.map(checked, submissions), strict=True), 1):
             notes = [*result.notes, *_same(one, result.text, known)]
             if any(other.assignment == one.assignment.name for other in grades[one.student]):
-                notes.append(f"handed in more than once, here as {one.path.name}")
+                notes.append(f"submitted more than once, here as {one.path.name}")
             grades[one.student].append(Grade(**{**vars(result), "notes": notes}))
             progress(number / len(submissions))
     return grades
@@ -153,14 +153,14 @@ def _checked(one: Submission, seconds: float) -> Grade:
 
 
 def _same(one: Submission, text: str, known: dict[str, str]) -> list[str]:
-    """Notes on programs that are the same but for comments, layout and docstrings."""
+    """Notes on programs that are identical except for comments, layout and docstrings."""
     shape = f"{one.assignment.name} {_shape(text)}"
     if not text or shape == f"{one.assignment.name} {_shape(one.assignment.template)}":
         return []
     if _shape(text) == _shape(one.assignment.solution):
-        return ["it is the solution that linnet learn prints"]
+        return ["identical to the solution that linnet learn prints"]
     first = known.setdefault(shape, one.student)
-    return [] if first == one.student else [f"it is the same program as that of {first}"]
+    return [] if first == one.student else [f"identical to the program of {first}"]
 
 
 def _shape(text: str) -> str:
@@ -182,7 +182,7 @@ def _shape(text: str) -> str:
 
 
 def write_csv(path: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
-    """Write a row per submission. Texts that a spreadsheet would take for a formula get an apostrophe in front."""
+    """Write a row per submission. A cell that a spreadsheet would take for a formula gets an apostrophe in front."""
     out = io.StringIO(newline="")
     rows = csv.writer(out)
     rows.writerow(["student", "assignment", "right", "parts", "share", "first problem", "notes"])
@@ -195,7 +195,7 @@ def write_csv(path: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
 
 
 def write_pages(folder: Path, grades: Mapping[str, Sequence[Grade]]) -> None:
-    """Write index.html with a table, and a page per student with what is to be said of each part."""
+    """Write index.html with a table, and a page per student with comments on each part."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {student: f"student-{number}.html" for number, student in enumerate(grades, 1)}
     rows = "".join(

@@ -1,4 +1,4 @@
-"""Compare the values of a student's program with those of the plain one, and say what differs first, and why."""
+"""Compare the values of a student's program with those of the plain one: what differs first, and why."""
 
 import ast
 import errno
@@ -39,7 +39,7 @@ _VARIES = (
 
 
 class Status(StrEnum):
-    """How a part went."""
+    """The state of a part after a check."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -49,13 +49,13 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is to be said of a part."""
+    """The result of one part."""
 
-    part: Part | None  # None: of the program as a whole
+    part: Part | None  # None: the program as a whole
     status: Status
     message: str = ""
-    recognised: bool = False  # one of the assignment's mistakes
-    line: int | None = None  # of the student's file, where the message is about one
+    recognised: bool = False  # whether it is one of the assignment's known mistakes
+    line: int | None = None  # of the student's file, if the message is about one
     code: str = ""  # that line
 
 
@@ -67,7 +67,7 @@ class Report:
     program: Submitted
     verdicts: Sequence[Verdict]
     printed: str = ""
-    confined: Sequence[str] = ()  # what was out of the program's reach: network, files, processes
+    confined: Sequence[str] = ()  # what the program could not reach: network, files, processes
     notes: Sequence[str] = ()
 
     @property
@@ -98,7 +98,7 @@ class Report:
 
 
 def judge(assignment: Assignment, program: Submitted, source: Source, outcome: Outcome) -> Report:
-    """Judge what a program did. Parts behind the first that is not right stay open: they usually depend on it."""
+    """Judge the outcome of a run. Parts after the first that is not right stay open: they usually depend on it."""
     verdicts: list[Verdict] = []
     if outcome.failure is not None:
         verdicts.append(_failure(outcome.failure))
@@ -114,14 +114,14 @@ def judge(assignment: Assignment, program: Submitted, source: Source, outcome: O
 
 
 def _notes(assignment: Assignment, source: Source) -> list[str]:
-    """What a teacher may want to know of a program, whatever its numbers."""
+    """What a teacher may want to know about a program, whatever its numbers."""
     given = set(_reached(Source.of(assignment.template)))
     unusual = dict.fromkeys(what for what in _reached(source) if what not in given)
     return [f"it uses {what}, which the assignment does not need" for what in unusual]
 
 
 def _reached(source: Source) -> Iterator[str]:
-    """What a program imports or calls that leads out of it."""
+    """Imports and built-in functions by which a program could reach beyond its task."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names if one.name.partition(".")[0] not in _HARMLESS)
@@ -171,7 +171,7 @@ def _verdict(
     try:
         value = _Error(answer) if "error" in answer else from_json(answer.get("value"))
     except (ValueError, OverflowError, RecursionError):
-        return Verdict(part, Status.WRONG, "the program wrote where only the checker writes")
+        return Verdict(part, Status.WRONG, "the program wrote to the channel of the checker's results")
     expected = _expected(assignment, part)
     changed = _changed(answer, definitions)
     if not isinstance(value, _Error):
@@ -195,7 +195,7 @@ def _verdict(
 
 
 def _recognised(assignment: Assignment, part: Part, value: Any) -> Mistake | None:
-    """Return the mistake that gives this value here and, like the student's program, right ones in all parts before."""
+    """Return the mistake that gives this value here and, like the student's program, right ones in earlier parts."""
     for mistake in assignment.mistakes:
         program = module_of(assignment.mistaken(mistake))
         if _alike(value, _value(part, program, part.probe), part.tolerance) and not _is_right(
@@ -212,7 +212,7 @@ def _is_right(assignment: Assignment, part: Part, program: Any) -> bool:
 
 
 def _names(assignment: Assignment, part: Part) -> Sequence[str]:
-    """What the values of a function are called, by the names that it returns."""
+    """Names for the values that a function returns, taken from its return statement."""
     function = Source.of(assignment.solution).definitions()[part.of]
     last = function.body[-1]
     if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
@@ -222,14 +222,14 @@ def _names(assignment: Assignment, part: Part) -> Sequence[str]:
 
 
 def _given(answer: dict[str, Any], part: Part, definitions: dict[str, Any]) -> str:
-    """The shapes of what the function was given."""
+    """The shapes of the function's arguments."""
     given = answer.get("given")
     shapes = given.get(part.of) if isinstance(given, dict) else None
     if not isinstance(shapes, list) or len(shapes) > len(definitions[part.of].args.args):
         return ""
     names = [one.arg for one in definitions[part.of].args.args]
     stated = [f"{name} {shape}" for name, shape in zip(names, shapes, strict=False) if isinstance(shape, str) and shape]
-    return f"the shapes it is given: {', '.join(stated)}" if stated else ""
+    return f"the shapes of its arguments: {', '.join(stated)}" if stated else ""
 
 
 def _expected(assignment: Assignment, part: Part) -> Any:
@@ -242,11 +242,11 @@ def _ended(part: Part, outcome: Outcome) -> str:
         case "time":
             return f"{part.of} takes too long, or never ends: is there a loop whose condition never becomes false?"
         case "":
-            return "the program ended by itself before this part: is there a call of exit?"
+            return "the program exited before this part: is there a call to exit?"
         case "killed":
             return "the program was killed by the system: did it use too much memory?"
         case "files":
-            return "the program was ended because it wrote too much into files"
+            return "the program was stopped because it wrote too much to files"
         case reason:
             return f"the program crashed: {reason}"
 
@@ -262,13 +262,13 @@ class _Error:
         elif found := _HALTED.match(note):
             self.message = f"it imports {found[1]}, which is the solution of this assignment: write it yourself"
         elif note == _TOO_MUCH:
-            self.message = "it prints or writes too much: is there a print in a loop that never ends?"
+            self.message = "it prints or writes too much: is there a print in an endless loop?"
         elif cause := usual_cause(note):
             self.message += f"\n{cause}"
 
 
 def _value(part: Part, program: Any, probe: Any) -> Any:
-    """What a program of our own answers, as it would arrive from a process."""
+    """What one of linnet's own programs returns, in the form in which it would arrive from a process."""
     try:
         with np.errstate(all="ignore"):
             return from_json(to_json(probe(program)))
@@ -281,7 +281,7 @@ def _value(part: Part, program: Any, probe: Any) -> Any:
 def _alike(value: Any, other: Any, tolerance: float) -> bool:
     """Whether two values, or errors, are the same."""
     if isinstance(value, _Error) or isinstance(other, _Error):
-        # a NameError is a slip, and no two of them are the same; what NumPy says of shapes is
+        # a NameError is a slip and has a different message each time; NumPy's messages about shapes are the same
         return isinstance(value, _Error) and isinstance(other, _Error) and value.message == other.message
     return difference(value, other, tolerance) is None
 
@@ -295,7 +295,7 @@ def _changed(answer: dict[str, Any], definitions: dict[str, Any]) -> str:
             names = [one.arg for one in definitions[name].args.args]
             argument = names[int(number)] if int(number) < len(names) else "an argument"
             return (
-                f"{name} changes the array {argument} that it was given, so that it is changed for the caller, too. "
+                f"{name} changes the array {argument} that it was given, so the caller's array changes, too. "
                 f"Make a new array: {argument} = {argument} - ..., not {argument} -= ..."
             )
     return ""

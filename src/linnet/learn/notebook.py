@@ -1,4 +1,4 @@
-"""Programs as Jupyter notebooks, and back."""
+"""Convert programs to Jupyter notebooks, and notebooks to programs."""
 
 import ast
 import json
@@ -9,7 +9,7 @@ from linnet.learn.program import Definition, Source, Submitted
 
 
 def to_notebook(text: str, file: str) -> str:
-    """Return a notebook with the program's docstring as text, a cell per function, and one that has it checked."""
+    """Return a notebook with the program's docstring as text, a cell per function, and one that runs the check."""
     source = Source.of(text)
     tree = source.tree
     cells = [_cell("markdown", _as_markdown(ast.get_docstring(tree) or "", file))]
@@ -23,7 +23,7 @@ def to_notebook(text: str, file: str) -> str:
             cells.append(_cell("code", "\n".join(content)))
         else:
             begun += content
-    # by the Python of the notebook, which need not be the one whose commands the shell finds
+    # run by the notebook's Python, whose commands the shell may not find
     python = "{__import__('sys').executable}"
     cells.append(_cell("code", f'# Save the notebook first.\n!"{python}" -m linnet learn check {file}'))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -46,7 +46,7 @@ def _as_markdown(docstring: str, file: str) -> str:
 
 
 def from_notebook(content: str, name: str) -> Submitted:
-    """Return the program in the code cells of a notebook; what only Jupyter understands is left out."""
+    """Return the program in the code cells of a notebook, without magics and shell commands."""
     try:
         cells = json.loads(content)["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]

@@ -1,7 +1,7 @@
 """Programs of linnet.plain as text: cut down to what an assignment is about, and with blanks for the student to fill.
 
-The solution of an assignment is a plain program, so that each algorithm is written once: what the student gets is the
-same text in which the bodies of some functions are left blank, and what is handed in is compared with the original.
+The solution of an assignment is a plain program, so that each algorithm is written once: students get the same text
+with the bodies of some functions left blank, and what they submit is compared with the original.
 """
 
 import ast
@@ -19,20 +19,20 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Submitted:
-    """A program that a student handed in."""
+    """A program that a student submitted."""
 
     text: str
     cells: Sequence[int] = ()  # of a notebook: the line before the first one of each code cell
 
     def where(self, line: int) -> str:
-        """Say which line it is, in the words of an editor or of a notebook."""
+        """Describe a line as an editor or a notebook counts it."""
         cell = sum(start < line for start in self.cells)
         return f"code cell {cell}, line {line - self.cells[cell - 1]}" if cell else f"line {line}"
 
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a program and where its parts are."""
+    """The text of a program and its syntax tree."""
 
     text: str
     tree: ast.Module
@@ -49,7 +49,7 @@ class Source:
 
     @property
     def docstring(self) -> str:
-        """What the program says of itself, without quotes."""
+        """The program's docstring."""
         return ast.get_docstring(self.tree) or ""
 
     def definitions(self) -> dict[str, Definition]:
@@ -78,7 +78,7 @@ def _plain(name: str) -> Source:
 def excerpt(
     source: Source, names: Iterable[str], blanks: Mapping[str, Sequence[str]], imports: Sequence[str] = ()
 ) -> str:
-    """Return the definitions `names` of a program, and all that they use of it, without its docstring.
+    """Return the definitions `names` of a program and everything of it that they use, without its docstring.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _blanked(source: Source, node: Definition, name: str, blanks: Mapping[str, S
 
 
 def _cut(lines: list[str], body: list[ast.stmt], keep: tuple[str, ...]) -> Iterator[str]:
-    """Statements of a body that begin with one of `keep`, and one blank for each run of others."""
+    """The statements of a body that begin with one of `keep`, and one blank for each run of other statements."""
     blank = False
     for node in body:
         assert node.end_lineno is not None
@@ -181,7 +181,7 @@ def still_blank(source: Source) -> dict[str, int]:
 
 
 def module_of(text: str, name: str = "program") -> ModuleType:
-    """Run a program of our own as a module of its own, which is not kept among the imported ones."""
+    """Run one of linnet's own programs as a module that is not kept in sys.modules."""
     module = ModuleType(name)
     exec(compile(text, f"<{name}>", "exec"), module.__dict__)
     return module

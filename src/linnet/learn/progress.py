@@ -1,4 +1,4 @@
-"""What a student has done so far: a small file beside the programs."""
+"""A student's progress: a small file next to the programs."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +11,7 @@ _FILE = ".linnet-learn.json"
 
 @dataclass(frozen=True)
 class Entry:
-    """How far an assignment is."""
+    """The progress of one assignment."""
 
     right: int = 0  # parts
     parts: int = 0

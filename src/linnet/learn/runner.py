@@ -1,4 +1,4 @@
-"""What runs in the process of a student's program: it puts an assignment's probes to it and writes down the values.
+"""What runs in the process of a student's program: it runs an assignment's probes on it and writes down the values.
 
 A job is one line of JSON on standard input; each part's result is a line on standard output. Whatever the program
 prints itself goes to standard error. Nothing that is written here is trusted by the process that reads it.
@@ -24,16 +24,16 @@ def main() -> None:
     job = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what it printed before it was ended
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # keeps output if it is killed
     _write(out, {"confined": confine(job["limits"], job["readable"], job["writable"])})
     _hide_solution(job["assignment"])
     run(job, out)
     out.flush()
-    os._exit(0)  # threads and exit handlers of the program do not matter
+    os._exit(0)  # the program's threads and exit handlers are not waited for
 
 
 def _hide_solution(assignment: str) -> None:
-    """Let no import find the plain program: who wants to copy it is to do so where it can be seen."""
+    """Let no import find the plain program: anyone who copies it has to do so in plain sight."""
     import linnet.plain
     from linnet.learn.course import find
 
@@ -48,7 +48,7 @@ def _write(out: TextIO, record: dict[str, Any]) -> None:
 
 
 def run(job: dict[str, Any], out: TextIO) -> None:
-    """Put the probes of an assignment to a program and write a line for each."""
+    """Run the probes of an assignment on a program and write a line for each."""
     import numpy as np
 
     from linnet.learn.course import find
@@ -69,14 +69,14 @@ def run(job: dict[str, Any], out: TextIO) -> None:
 
 
 def _answer(probe: Any, module: ModuleType, name: str) -> dict[str, Any]:
-    """What a probe returns, or how it fails; whether it varies; which function changed its arguments."""
+    """What a probe returns, or its error; whether it varies between calls; which functions changed their arguments."""
     from linnet.learn.values import NoValue, to_json
     from linnet.learn.watched import Watched
 
     program = Watched(module)
     try:
         value = to_json(probe(program))
-        with redirect_stdout(io.StringIO()):  # what it prints is shown once
+        with redirect_stdout(io.StringIO()):  # what it prints is shown only once
             varies = value != to_json(probe(Watched(module)))
         return {"value": value, "changed": program.changed, "given": program.given, "varies": varies}
     except NoValue as error:
@@ -86,7 +86,7 @@ def _answer(probe: Any, module: ModuleType, name: str) -> dict[str, Any]:
 
 
 def _error(error: BaseException, name: str) -> dict[str, Any]:
-    """The error with the last line of the student's program that led to it."""
+    """The error, with the innermost line of the student's program that led to it."""
     line, text = None, ""
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == name:

@@ -15,13 +15,13 @@ from typing import Any
 
 _SECONDS = 60
 _MEMORY_BYTES = 2 << 30
-_FILE_BYTES = 16 << 20  # of results, of what is printed, and of any file
+_FILE_BYTES = 16 << 20  # of results, of printed text, and of any file
 _OUTPUT_BYTES = 8 << 20  # of results, which are read into memory
-_FOLDER_BYTES = 256 << 20  # of all files that it writes
+_FOLDER_BYTES = 256 << 20  # of all files that the program writes
 _FILES = 128  # open at a time
 _PREFIXES = [*{sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix, site.getuserbase()}]
-_PAUSE = 0.1  # seconds between looks at a program
-_SHOWN_CHARACTERS = 4000  # of what is printed
+_PAUSE = 0.1  # seconds between checks on a program
+_SHOWN_CHARACTERS = 4000  # of printed text
 _START = "import sys; sys.path[:] = {path!r}; from linnet.learn.runner import main; main()"
 
 
@@ -30,27 +30,27 @@ class Outcome:
     """What a program did."""
 
     answers: dict[int, dict[str, Any]] = field(default_factory=dict)  # by part
-    failure: dict[str, Any] | None = None  # of the program as a whole, before any part
+    failure: dict[str, Any] | None = None  # error of the program as a whole, before any part
     ended: str = ""  # why it ended early: "time", "files", "killed", or the signal or exit code
     printed: str = ""
-    confined: tuple[str, ...] = ()  # what was out of its reach: "network", "files", "processes"
+    confined: tuple[str, ...] = ()  # what it could not reach: "network", "files", "processes"
 
 
 def run(assignment: str, text: str, name: str, folder: Path | None, *, seconds: float = _SECONDS) -> Outcome:
-    """Put the probes of an assignment to a program.
+    """Run the probes of an assignment on a program.
 
     Parameters
     ----------
     assignment
         Its name.
     text, name
-        The program, and what it is called in messages.
+        The program's text, and its name in messages.
     folder
-        Where it can import other files from, such as other assignments of the student; None: from nowhere. Its
-        working folder is an empty one that is removed afterwards, and the only one that it can write to, where the
-        system can see to that.
+        The folder from which it can import other files, such as the student's other assignments; None: from nowhere. It
+        runs in an empty folder that is removed afterwards and, where the system can enforce that, is the only one it
+        can write to.
     seconds
-        Limit of processor time, and half of that of the time on the clock.
+        Limit of processor time; the limit of elapsed time is twice that.
     """
     limits = {"CPU": int(seconds) + 1, "AS": _MEMORY_BYTES, "FSIZE": _FILE_BYTES, "NOFILE": _FILES, "CORE": 0}
     path = [*([] if folder is None else [str(folder.absolute())]), *_path()]
@@ -85,7 +85,7 @@ def run(assignment: str, text: str, name: str, folder: Path | None, *, seconds: 
 
 
 def _path() -> list[str]:
-    """Where Python finds installed packages; not the folder that the teacher happens to be in."""
+    """Where Python finds installed packages, without the teacher's current folder."""
     import numpy as np
 
     import linnet
@@ -112,7 +112,7 @@ def _wait(process: "subprocess.Popen[bytes]", folder: Path, seconds: float) -> s
 
 
 def _size(folder: Path) -> int:
-    """The bytes of all files in a folder, which somebody else writes to."""
+    """The bytes of all files in a folder to which another process may be writing."""
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -122,7 +122,7 @@ def _size(folder: Path) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Only what a program needs to start: no secrets of the shell, and one thread."""
+    """Only the environment variables a program needs to start: no secrets of the shell, and one thread."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG", "LC_ALL") if name in os.environ}
     return kept | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -136,7 +136,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _reason(code: int) -> str:
-    """Why a program ended, from its exit code; nothing if it ended by itself."""
+    """Why a program ended, from its exit code; empty if it ended normally."""
     if code >= 0:
         return f"exit code {code}" if code else ""
     name = signal.Signals(-code).name
@@ -144,7 +144,7 @@ def _reason(code: int) -> str:
 
 
 def outcome_of(content: bytes, ended: str = "", printed: str = "") -> Outcome:
-    """Read the lines of the results; one that is not of the form they must have ends the reading."""
+    """Read the lines of the results, up to the first that is malformed."""
     answers: dict[int, dict[str, Any]] = {}
     failure = None
     confined: tuple[str, ...] = ()

@@ -14,13 +14,13 @@ MAX_BYTES = 2 << 20  # of the arrays of one value
 
 
 class NoValue(Exception):
-    """Something that is no number, text or array, or made of such."""
+    """A value that is not a number, a string or an array, or made of these."""
 
 
 def to_json(value: object, depth: int = 0) -> Any:
-    """Return what JSON can hold; a NoValue says what cannot be passed on."""
+    """Return a value in a form that JSON can hold; raise NoValue if it has none."""
     if depth > _MAX_DEPTH:
-        raise NoValue("lists within lists too deep")
+        raise NoValue("lists nested too deeply")
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | float) and not isinstance(value, np.generic):
@@ -46,7 +46,7 @@ def to_json(value: object, depth: int = 0) -> Any:
 
 
 def from_json(stated: object, depth: int = 0) -> Any:
-    """Return the value that `to_json` made this of; a ValueError if it did not."""
+    """Return the value that `to_json` encoded; raise ValueError if it cannot have been `to_json`."""
     if depth > _MAX_DEPTH:
         raise ValueError("too deep")
     if stated is None or isinstance(stated, bool | str):

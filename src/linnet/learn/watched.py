@@ -40,7 +40,7 @@ class Watched:
 
 
 def _shape(value: object) -> str:
-    """A shape as text, of several arrays in turn; nothing for what is no array."""
+    """The shape of an array as text, or those of several arrays; empty for anything else."""
     if isinstance(value, np.ndarray):
         return f"({', '.join(map(str, value.shape))}{',' if value.ndim == 1 else ''})"
     return ", ".join(map(_shape, value)) if isinstance(value, list | tuple) and _is_data(value) else ""

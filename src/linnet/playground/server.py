@@ -108,7 +108,7 @@ class Room:
             self.sessions -= 1
 
     def hello(self) -> dict[str, Any]:
-        """Return what a page needs at its start."""
+        """Return what a page needs when it opens."""
         return {
             "is": "hello",
             "defaults": State().to_dict(),

@@ -204,7 +204,7 @@ def _row(row: ClassRow, label: Safe, areas: bool) -> tuple[object, ...]:
 
 
 def _matrix(found: ClassFacts) -> Safe:
-    """Return the confusion matrix; the colour is the stronger, the larger a cell's share of its class."""
+    """Return the confusion matrix; the larger a cell's share of its class, the stronger its colour."""
     head = tag("tr", tag("th", "actual ↓ predicted →"), *(tag("th", name(label, 24)) for label in found.names))
     lines = []
     for actual, counts in enumerate(found.confusion):

@@ -1,4 +1,4 @@
-"""The models that a table's task may want, from the simplest on: a constant, linear, generalized linear, a network."""
+"""The candidate models for a task, from the simplest on: a constant, (generalized) linear models, a network."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ _OF_PERCEPTRON = ("max_iter",)  # of the parameters of the network
 
 @saved
 class ConstantModel:
-    """The same answer for every row: the shares of the classes, the mean, or the mean rate of an exposure.
+    """The same prediction for every row: the shares of the classes, the mean, or the mean rate per unit of exposure.
 
     Of counts it also knows the dispersion around it: what any other model must predict better than.
     """
@@ -37,7 +37,7 @@ class ConstantModel:
         self.counts = counts
 
     def fit(self, X: Any, y: Array, sample_weight: Array | None = None, *, exposure: Array | None = None) -> Self:
-        """Remember the mean."""
+        """Store the mean."""
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         if self.classes:
             self.classes_, codes = np.unique(y, return_inverse=True)
@@ -58,7 +58,7 @@ class ConstantModel:
         return NegativeBinomial(self.dispersion_, estimated=True), np.array([self.dispersion_])
 
     def predict(self, X: Any, *, exposure: Array | None = None, offset: Array | None = None) -> Array:
-        """The most frequent class, or the mean; an offset is not known to it."""
+        """The most frequent class, or the mean; it ignores offsets."""
         if self.classes:
             return np.repeat(self.classes_[[self.mean_.argmax()]], len(X))
         return np.full(len(X), self.mean_[0]) * (1.0 if exposure is None else exposure)
@@ -102,7 +102,7 @@ class Candidate:
     also: str = ""  # another name that users may have for it
 
     def under(self, head: str) -> "Candidate":
-        """The candidate with one of the `heads` that it can have."""
+        """This candidate with another of the `heads` that suit it."""
         if head == self.heads[0]:
             return self
         what = f"{self.what}, {HEADS[head].title} loss"
@@ -110,7 +110,7 @@ class Candidate:
 
 
 def candidates(task: Task, options: Options) -> list[Candidate]:
-    """What to try: a model must know what to do with an exposure or offset, and with all that is asked for."""
+    """The models to try: each must support the exposure or offset, and everything else that was requested."""
     from linnet.estimators.linear import Ridge
     from linnet.estimators.linear.counts import count_regressors
     from linnet.estimators.logistic import LogisticRegression
@@ -140,7 +140,7 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
                 Parameter("model", "mlp"),
             )
         made = TableNetwork(task, **options.sequential, seed=seed, **common)
-        return [Candidate("sequential", "one network, as asked for", lambda: made, proba=made.has_proba)]
+        return [Candidate("sequential", "one network, as requested", lambda: made, proba=made.has_proba)]
     exact: dict[str, Any] = {"missing": "fill", **common}
     net: dict[str, Any] = {**params, "preset": "tabular", **common}
     net |= {"random_state": seed, "checkpoint": options.checkpoint}
@@ -150,7 +150,9 @@ def candidates(task: Task, options: Options) -> list[Candidate]:
     if not shifts or task is Task.COUNTS:
         takes = ("sample_weight", "exposure")
         constant: dict[str, Any] = {"classes": classes, "counts": task is Task.COUNTS}
-        found.append(Candidate("constant", "the same answer for every row", lambda: ConstantModel(**constant), takes))
+        found.append(
+            Candidate("constant", "the same prediction for every row", lambda: ConstantModel(**constant), takes)
+        )
     if classes:
         name, other = ("logistic", "softmax") if task is Task.TWO_CLASSES else ("softmax", "logistic")
         weighted: dict[str, Any] = {"class_weight": class_weight}

@@ -1,7 +1,7 @@
 """Columns that leak the target: each alone predicts rows that it was not fitted to.
 
-A column's rows are grouped: by level, or by quantiles of its numbers. Half the rows say what the target is on average
-in each group, the other half say how well that predicts: by the area under the ROC curve (two classes), by R² (numbers
+A column's rows are grouped: by level, or by quantiles of its numbers. One half of the rows gives the mean target of
+each group, the other half shows how well that predicts: by the area under the ROC curve (two classes), by R² (numbers
 and counts), or by the part of errors that are avoided (many classes). For numbers a straight line is tried as well.
 """
 
@@ -111,7 +111,7 @@ def _grouped(values: Floats, learn: NDArray[np.bool_]) -> tuple[NDArray[np.intp]
 
 
 def _area(predicted: Floats, truth: Floats) -> float:
-    """The area under the ROC curve; 0 of too few rows of a class to trust it."""
+    """The area under the ROC curve; 0 if a class has too few rows to trust it."""
     positive = truth == 1
     if min(int(positive.sum()), int((~positive).sum())) < _MIN_ROWS_OF_CLASS:
         return 0.0
@@ -119,5 +119,5 @@ def _area(predicted: Floats, truth: Floats) -> float:
 
 
 def _explained(predicted: Floats, truth: Floats) -> float:
-    """R²; 0 of a target that does not vary, which nothing leaks."""
+    """R²; 0 for a target that does not vary, which nothing can leak."""
     return r2(Compared(truth, predicted)) if (truth != truth[0]).any() else 0.0

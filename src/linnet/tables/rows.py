@@ -267,7 +267,7 @@ def check_classes(y: Array, classes: Array, name: str) -> None:
 
 
 def _as_known(names: list[str], style: str, classes: list[str], their_style: str) -> list[str]:
-    """Numbers by the names that they have among the classes: a 0 is written 0.0 in a column with gaps."""
+    """Numbers by the names that they have among the classes: a 0 is written 0.0 in a column with missing values."""
     import pyarrow as pa
 
     numbers, known = (

@@ -6,11 +6,11 @@
 
 | kind | becomes |
 |---|---|
-| number | a number; gaps are left to the encoder |
+| number | a number; missing values are left to the encoder |
 | boolean | true or false |
 | category | text; where there are many levels, the rare ones together are "(other)" |
 | date | year, month, weekday, hour and days since the first, those that vary |
-| text | hashed n-grams, if asked for, or if there is nothing else |
+| text | hashed n-grams, on request, or if there is nothing else |
 | identifier, constant, empty | nothing |
 """
 
@@ -40,7 +40,7 @@ from linnet.tables.task import Task, check_task, read_task
 @saved
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """How the columns of a table are read; plain values only, so that it can be written down."""
+    """How the columns of a table are read, in plain values only, so that it can be stored."""
 
     rows: int
     columns: tuple[Column, ...]  # without the target
@@ -61,7 +61,7 @@ class Schema:
     def of(
         cls, table: pa.Table, target: str | None = None, *, task: str | None = None, text: Sequence[str] = ()
     ) -> "Schema":
-        """Learn it from a table. `text`: columns whose words are used. `task`: if not to be read off the target."""
+        """Learn it from a table. `text`: columns whose words are used. `task`: if not inferred from the target."""
         for name in (*text, *([] if target is None else [target])):
             if name not in table.column_names:
                 raise unknown_column(name, table.column_names)
@@ -72,14 +72,14 @@ class Schema:
         if target is None:
             return cls(len(table), tuple(columns))
         found = next(column for column in judged if column.name == target)
-        read = read_task(found, table[target]) if task is None else (check_task(task, found), "as asked for")
+        read = read_task(found, table[target]) if task is None else (check_task(task, found), "as requested")
         return cls(len(table), tuple(columns), found, *read)
 
     def as_numbers(self) -> "Schema":
         """Return the schema with every column read as numbers and none left out; a DataError names other columns."""
         for column in self.columns:
             if column.missing or not re.fullmatch(r"u?int\d+|halffloat|float|double", column.type):
-                found = f"{column.missing:,} gaps" if column.missing else f"values of type {column.type}"
+                found = f"{column.missing:,} missing values" if column.missing else f"values of type {column.type}"
                 raise DataError(f"column {column.name!r} has {found}, where only numbers can be used as they are")
         numbers = [
             dataclasses.replace(column, kind=Kind.NUMBER, used=True, note="", levels=None, rare=None)
@@ -139,7 +139,7 @@ class Schema:
         return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)  # beyond 2^53 rounded
 
     def apply(self, table: pa.Table) -> pa.Table:
-        """The columns of the model, from a table with those learned in any order; an error lists what does not fit."""
+        """The columns of the model, from a table that has them in any order; an error lists what does not fit."""
         present, used = dict(zip(table.column_names, table.itercolumns(), strict=True)), self.used
         wrong = [f"column {column.name!r} is missing" for column in used if column.name not in present]
         made: dict[str, Any] = {}
@@ -158,14 +158,14 @@ class Schema:
         return pa.table(made)
 
     def never_seen(self, table: pa.Table) -> dict[str, int]:
-        """Rows with levels that fall into "(other)" without having been among them, by column, where it is known."""
+        """Rows with new levels that count as "(other)", by column, where that is known."""
         asked = [column for column in self.used if column.levels is not None and column.rare is not None]
         counts = {column.name: never_seen(column, table[column.name]) for column in asked}
         return {name: count for name, count in counts.items() if count}
 
 
 def _all_finite(table: pa.Table) -> Iterator[str]:
-    """The columns that hold finite numbers only, but for missing ones, where many of them can be looked at at once."""
+    """The columns with finite or missing numbers only, as far as many of them can be checked at once."""
     for run in runs_of(table):
         if isinstance(run, Run):
             yield from compress(run.columns.column_names, finite(run))
@@ -182,7 +182,7 @@ def unknown_column(name: str, names: Sequence[str]) -> DataError:
 
 
 def _with_text(columns: list[Column], wanted: Sequence[str], rows: int) -> list[Column]:
-    """Texts that are asked for are used; all are, if there is nothing else to learn from."""
+    """Texts that are requested are used; all are, if there is nothing else to learn from."""
     alone, text = not any(column.used for column in columns), Text()
     out = []
     for column in columns:
@@ -193,6 +193,6 @@ def _with_text(columns: list[Column], wanted: Sequence[str], rows: int) -> list[
                 f"column {column.name!r} cannot be used as text: it is {column.kind}, of type {column.type}"
             )
         if asked or (alone and is_text and column.how.are_words):
-            column = text.of_words(column, rows, "as asked for" if asked else "there is nothing else to learn from")
+            column = text.of_words(column, rows, "as requested" if asked else "there is nothing else to learn from")
         out.append(column)
     return out

@@ -244,9 +244,9 @@ def _parted(
 
 
 def _too_large(rows: _Rows) -> LinnetError | None:
-    """Why the network is not tried by itself, None if it is: it would have far more parameters than rows can pay for.
+    """Why the network is not tried by default, None if it is: it would have far too many parameters for its rows.
 
-    It is no error that is raised, but has its parameters in the words of whoever is told.
+    It is an exception that is never raised, so that its parameters are named as the listener names them.
     """
     import pyarrow as pa
 

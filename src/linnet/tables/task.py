@@ -14,7 +14,7 @@ from linnet.words import Word
 
 
 class Task(Word):
-    """What is to be predicted."""
+    """The kind of target to predict."""
 
     TWO_CLASSES = "two classes"
     MANY_CLASSES = "many classes"
@@ -62,15 +62,15 @@ def read_task(target: Column, column: pa.ChunkedArray) -> tuple[Task, str]:
     low, high = values.min(), values.max()
     span = f"{name!r} has {distinct:,} whole numbers from {_whole(low)} to {_whole(high)}"
     if distinct <= _MAX_CLASSES and _NAMED_CLASS.fullmatch(name):
-        return Task.MANY_CLASSES, f"{span}, and is called like a class"
+        return Task.MANY_CLASSES, f"{span}, and is named like a class"
     if low < 0:
         return Task.NUMBER, f"{span}, some of them negative"
     if _NAMED_COUNT.fullmatch(name):
-        return Task.COUNTS, f"{span}, and is called like a count"
+        return Task.COUNTS, f"{span}, and is named like a count"
     middle, spread = np.median(values), values.std()
     skewed = ((values - values.mean()) ** 3).mean() > 0.5 * spread**3
     if skewed and low <= 1 and middle <= 20:
-        return Task.COUNTS, f"{span}, small ones most often"
+        return Task.COUNTS, f"{span}, most of them small"
     if distinct <= 10 and high - low < 10 and not _one_peak(values):
         return Task.MANY_CLASSES, f"{span}, which do not look like amounts"
     return Task.NUMBER, span
@@ -110,7 +110,7 @@ def _whole(number: float) -> str:
 
 
 def _one_peak(values: NDArray[np.float64]) -> bool:
-    """Whether neighbouring values are about as frequent, as amounts are: rising to one peak and falling from it."""
+    """Whether frequencies rise to one peak and fall from it, as those of amounts do."""
     counts = np.bincount((values - values.min()).astype(np.intp))
     rises = np.sign(np.diff(counts))
     rises = rises[rises != 0]

@@ -113,7 +113,7 @@ def softmax_by_entropy(x: ArrayLike, t: ArrayLike) -> EntropySolution:
     table, labels = np.asarray(x, np.float64), np.asarray(t)
     if table.ndim != 2 or labels.shape != table.shape[:1] or not np.isfinite(table).all():
         raise DataError(
-            f"x must be a finite table and t have one class per row, got shapes {table.shape} and {labels.shape}"
+            f"x must be a table of finite numbers and t one class per row, got shapes {table.shape} and {labels.shape}"
         )
     if labels.dtype.kind not in "iu" or not np.array_equal(np.unique(labels), np.arange(labels.max(initial=0) + 1)):
         raise DataError("t must have the classes 0, 1, ..., each at least once")
@@ -182,7 +182,8 @@ class LookupClassifier:
         table, labels = np.asarray(x, np.float64), np.asarray(t)
         if table.ndim != 2 or table.size == 0 or labels.shape != table.shape[:1] or not np.isfinite(table).all():
             raise DataError(
-                f"x must be a finite table and t have one class per row, got shapes {table.shape} and {labels.shape}"
+                f"x must be a table of finite numbers and t one class per row, got shapes {table.shape} and "
+                f"{labels.shape}"
             )
         if labels.dtype.kind not in "iu" or labels.min() < 0:
             raise DataError("t must have the classes 0, 1, ...")

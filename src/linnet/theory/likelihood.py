@@ -294,7 +294,7 @@ def margin_bounds(z: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats, Floa
     Examples
     --------
     >>> [float(round(bound[0], 4)) for bound in margin_bounds([[3.0, 1.0, 2.5]], [2])]
-    [0.5, 1.0541, 1.5986]
+    [0.5, 1.055, 1.5986]
     """
     table = _table(z, "z")
     t = _classes(labels, table)

@@ -11,7 +11,7 @@ f on [0, 1]^D to a sum of such units:
    and every term is a ridge. For a proof, multiply c_k by the factors of Fejér and Korovkin: then T(x) is a mean of the
    values on the grid, with weights that are nowhere negative, sum to 1 and are concentrated around x, at a mean squared
    distance of at most sin²(π / (2 (n + 2))) in each input. So if |f(x) - f(y)| <= L |x - y|, then
-   |T(x) - f(x)| <= L √D sin(π / (2 (n + 2))): as small as asked for.
+   |T(x) - f(x)| <= L √D sin(π / (2 (n + 2))): as small as requested.
 2. **Each cosine by units along k**: straight pieces by ReLUs, or a staircase of steps. Compressed horizontally, any
    nondecreasing φ from one limit to another becomes a step; it may jump, have corners, or take its time.
 
@@ -138,8 +138,8 @@ def ridge_interpolant(
     Examples
     --------
     >>> net = ridge_interpolant(lambda x: x[:, 0] * x[:, 1], 2, eps=0.1)
-    >>> bool(net.error <= 0.1), net([[0.5, 0.5]]).round(1)
-    (True, array([0.3]))
+    >>> bool(net.error <= 0.1), bool(abs(net([[0.5, 0.5]])[0] - 0.25) <= 0.1)
+    (True, True)
     >>> steps = ridge_interpolant(lambda x: x[:, 0] ** 2, 1, eps=0.05, squash=np.sign)
     >>> bool(steps.error <= 0.05)
     True
@@ -355,7 +355,7 @@ class _Step:
             raise DataError("squash must return one finite number for each number")
         low, high = (y[0], y[-1]) if limits is None else (float(limit) for limit in limits)
         if not low < high:
-            raise DataError(f"squash must rise from one limit to another, and goes from {low:g} to {high:g}")
+            raise DataError(f"squash must rise from one limit to another, got limits {low:g} and {high:g}")
         if (np.diff(y) < -1e-12 * (high - low)).any() or y[0] < low or y[-1] > high:
             raise DataError("squash must be nondecreasing and between its limits")
         if max(y[1] - low, high - y[-2]) > 1e-6 * (high - low):

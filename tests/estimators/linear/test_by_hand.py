@@ -1,4 +1,4 @@
-"""`coef_` and `intercept_` are what predicts: whoever sets them by hand predicts with what was set."""
+"""`coef_` and `intercept_` determine the predictions, also if they were set by hand."""
 
 import copy
 import pickle
@@ -27,7 +27,7 @@ FRAME = pd.DataFrame(
     {
         "x0": X[:, 0],
         "level": RNG.choice(["a", "b", "c"], ROWS),
-        "x1": np.where(X[:, 1] > -1, X[:, 1], np.nan),  # gaps have a coefficient, too
+        "x1": np.where(X[:, 1] > -1, X[:, 1], np.nan),  # missing values have a coefficient, too
         "kind": pd.Categorical(RNG.choice(["u", "v"], ROWS)),
         "x2": X[:, 2],
     }

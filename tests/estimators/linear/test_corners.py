@@ -1,4 +1,4 @@
-"""What is rare but legitimate in fits of linear models: wild offsets, a start from elsewhere, weights of any size."""
+"""Rare but legitimate fits of linear models: extreme offsets, other starting values, weights of any size."""
 
 from typing import Any
 

@@ -89,7 +89,7 @@ def test_columns_that_add_nothing(kind: str, name: str) -> None:
 @kinds
 @pytest.mark.parametrize("name", PENALISED)
 def test_duplicates_share_a_penalty(kind: str, name: str) -> None:
-    """Two times the same column is one that is longer by a factor of √2."""
+    """The same column twice acts like one that is longer by a factor of √2."""
     model, y = PENALISED[name]
     once = mean(model.fit(X * [2**0.5, 1, 1, 1], y), X * [2**0.5, 1, 1, 1])
     table = KINDS[kind](np.hstack([X, X[:, :1]]))
@@ -131,7 +131,7 @@ def test_one_cell_of_1e12_only_says_which_class_its_row_has(kind: str) -> None:
 
 @tables
 def test_no_column_matters(kind: str) -> None:
-    """All coefficients are zero, and that is soon known."""
+    """All coefficients are zero, which is found quickly."""
     wide = TABLES[kind] if kind == "levels" else KINDS[kind](np.random.default_rng(2).normal(size=(N, 1600)))
     for name, strength in (("LogisticRegression", {"C": 1e-3}), ("PoissonRegressor", {"alpha": 10.0})):
         model = getattr(linnet, name)(l1_ratio=1, **strength).fit(wide, YES)

@@ -1,4 +1,4 @@
-"""The identity link, whose means are above 0 for some weights only: a fit starts, and stays, where there are means."""
+"""The identity link, whose means are above 0 for some weights only: a fit starts, and stays, at valid means."""
 
 from typing import Any
 

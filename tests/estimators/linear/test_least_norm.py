@@ -44,7 +44,7 @@ def make_weights(rows: int) -> Any:
 
 
 def no_other_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is solved from here on is solved in the dual."""
+    """Let every solve from here on use the dual."""
     monkeypatch.setattr(newton, "newton", None)
     monkeypatch.setattr(lbfgs, "lbfgs", None)
 
@@ -126,7 +126,7 @@ def test_columns_of_which_some_have_no_penalty() -> None:
 
 
 def test_columns_of_very_different_scales() -> None:
-    """By way of the rows all would be lost beside a column of 1e12: another way is taken."""
+    """Beside a column of 1e12 the dual would lose all digits of the others, so another solver is used."""
     x, y = SHAPES["wide"].copy(), make_y(60)
     x[:, 7] *= 1e12
     model = linnet.Ridge().fit(x, y)

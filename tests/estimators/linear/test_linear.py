@@ -1,4 +1,4 @@
-"""Linear models against scikit-learn, and what must hold for any of them."""
+"""Linear models against scikit-learn, and laws that hold for all of them."""
 
 import warnings
 from typing import Any

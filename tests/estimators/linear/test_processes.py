@@ -1,4 +1,4 @@
-"""What can only be seen in a process of its own: the memory a fit takes, and Ctrl-C."""
+"""Tests that need a process of their own: the memory a fit takes, and Ctrl-C."""
 
 import json
 import os
@@ -124,7 +124,7 @@ x = pd.DataFrame(
 exposure = rng.uniform(0.1, 1, rows)
 y = rng.poisson(exposure / 10).astype(np.float64)
 size = int(x.memory_usage().sum()) + y.nbytes + exposure.nbytes
-open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
+open("/proc/self/clear_refs", "w").write("5")  # resets the peak
 before = now()
 model = linnet.PoissonRegressor(alpha=1e-6).fit(x, y, exposure=exposure)
 print(json.dumps({"taken": (peak() - before) / size, "steps": model.n_iter_}))
@@ -148,7 +148,7 @@ x = sp.csr_array((x.data.copy(), x.indices.copy(), x.indptr), shape=x.shape)
 del places
 size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes
 y = np.asarray(x[:, :300].sum(axis=1)).ravel() > np.asarray(x[:, 300:2000].sum(axis=1)).ravel()
-open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
+open("/proc/self/clear_refs", "w").write("5")  # resets the peak
 before = now()
 model = linnet.LogisticRegression(C=10).fit(x, y)
 print(json.dumps({"taken": (peak() - before) / size, "steps": int(model.n_iter_[0]), "right": model.score(x, y)}))
@@ -234,7 +234,7 @@ def test_ctrl_c_ends_a_fit_and_leaves_the_model_as_it_was() -> None:
         assert child.stdout.readline() == "started\n"
         time.sleep(1)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=300)  # it would go on for ever
+        out, err = child.communicate(timeout=300)  # it would go on forever
     finally:
         child.kill()
         child.wait()

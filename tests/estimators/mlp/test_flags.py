@@ -1,4 +1,4 @@
-"""What a perceptron's switches may be, and its messages about interrupted fits and wrong rows."""
+"""Valid values of a perceptron's flags, and its messages about interrupted fits and wrong rows."""
 
 import inspect
 import os

@@ -134,7 +134,7 @@ def test_numbers_that_lbfgs_cannot_square_are_an_error(kind: Any) -> None:
 
 @pytest.mark.parametrize("how", [{}, {"solver": "lbfgs"}, {"preset": "tabular"}], ids=str)
 def test_a_loss_may_not_change_what_it_is_given(how: dict[str, Any]) -> None:
-    """It is evaluated once for its value and once for its slope, which would be that of another loss."""
+    """It is called once for its value and once for its slope, which would then belong to another loss."""
 
     def loss(y: Any, t: Any) -> Any:
         t -= 1

@@ -37,7 +37,7 @@ def take_over(mine: Any, other: Any) -> None:
 @pytest.mark.parametrize("solver", ["adam", "sgd"])
 @pytest.mark.parametrize("name", CASES)
 def test_training_agrees_with_scikit_learn(name: str, solver: str) -> None:
-    """From the same parameters, all rows a step (so that penalties agree): the same losses and predictions."""
+    """From the same parameters, with all rows per step (so that penalties agree): the same losses and predictions."""
     ours, other, x, y, params = CASES[name]
     how = {"hidden_layer_sizes": (15,), "alpha": 0.1, "solver": solver, "learning_rate_init": 0.003, "tol": 0.0}
     how |= {"batch_size": len(x), "shuffle": False, "max_iter": 1, "random_state": 0, "warm_start": True} | params
@@ -235,7 +235,7 @@ def test_parameters_that_mean_nothing(params: dict[str, Any], message: str) -> N
 
 
 def test_the_tolerance_of_scikit_learn() -> None:
-    """From the same parameters, with all rows a step: as many epochs, also at falling rates."""
+    """From the same parameters, with all rows per step: the same number of epochs, also with decreasing rates."""
     params: dict[str, Any]
     for params in (
         {"solver": "sgd", "tol": 1e-3},

@@ -292,7 +292,7 @@ def test_a_stream_takes_what_fit_takes() -> None:
 
 @pytest.mark.parametrize("kind", [MLPClassifier, MLPRegressor])
 def test_rows_without_weight_are_not_held_out(kind: Any) -> None:
-    """They are as rows that are not there, and early stopping is not judged by them."""
+    """They count as absent, and early stopping does not use them."""
     there = np.arange(len(X)) % 3 == 0
     how: dict[str, Any] = {"hidden_layer_sizes": (5,), "max_iter": 5, "early_stopping": True, "random_state": 0}
     weighed, fewer = kind(**how).fit(X, Y % 2, there.astype(float)), kind(**how).fit(X[there], Y[there] % 2)

@@ -1,4 +1,4 @@
-"""What a Sequential model shows of its inside: hidden layers, gradients, draws, weights as given."""
+"""The inside of a Sequential model: hidden layers, gradients, draws, weights as set."""
 
 from pathlib import Path
 from typing import Any

@@ -51,7 +51,7 @@ def left_after(epochs: int, model: Any, y: Any, how: dict[str, Any]) -> None:
 
 
 def outcome_of(model: Any) -> tuple[Any, ...]:
-    """All that a fit shows but the time."""
+    """Every result of a fit except the time."""
     history = {name: repr(values) for name, values in model.history_.items() if name != "seconds"}
     weights = [array.tobytes() for member in model.members_ for block in member for array in block]
     return weights, history, model.n_iter_, model.stop_reason_, model.predict(X).tobytes()

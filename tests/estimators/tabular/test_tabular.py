@@ -62,7 +62,9 @@ def test_gaps_become_the_median_and_a_column_that_says_so() -> None:
     x = np.array([[1.0, 5.0], [np.nan, 6.0], [3.0, 7.0]])
     learned = learn_numbers(x, bins=0)
     assert learned.apply(x).tolist()[1] == [0, 0, 1]
-    assert learned.apply(np.array([[2.0, np.nan]])).tolist() == [[0, 0, 0]]  # a column that had no gaps may have some
+    assert learned.apply(np.array([[2.0, np.nan]])).tolist() == [
+        [0, 0, 0]
+    ]  # a column without missing values in training may have some later
 
 
 def test_bins_are_piecewise_linear_between_quantiles() -> None:
@@ -269,14 +271,14 @@ def test_scikit_learns_checks(model: Any) -> None:
         results = check_estimator(model, on_fail=None, on_skip=None)
     failed = {result["check_name"] for result in results if result["status"] == "failed"}
     assert failed == {
-        # what is held out differs between a row of weight 2 and the same row twice
+        # the validation rows differ between a row of weight 2 and the same row twice
         "check_sample_weight_equivalence_on_dense_data",
         "check_sample_weight_equivalence_on_sparse_data",
     }
 
 
 def test_what_is_written_is_what_is_done() -> None:
-    """Values that are scikit-learn's defaults, too, where nothing written leaves the choice to the preset."""
+    """Given values are used even if they equal scikit-learn's defaults; only the others are left to the preset."""
     X, y = np.random.default_rng(0).normal(size=(80, 3)), np.arange(80) % 2
     written: dict[str, Any] = {"hidden_layer_sizes": (100,), "max_iter": 2, "validation_fraction": 0.1}
     own = linnet.MLPClassifier(**written, learning_rate="constant", preset="tabular", random_state=0).fit(X, y)
@@ -369,7 +371,7 @@ def test_an_optimizer_object_clips_as_it_says() -> None:
 
 @pytest.mark.filterwarnings("ignore:the checkpoint was written by")
 def test_files_from_before_a_parameter_could_be_auto(tmp_path: Path) -> None:
-    """With a preset, scikit-learn's defaults in them are what nobody wrote."""
+    """With a preset, values in them that equal scikit-learn's defaults were not given by anybody."""
     x = np.arange(96.0).reshape(48, 2) % 7
     y = x[:, 0] - (x[:, 1] > 3)
     now = linnet.MLPRegressor(hidden_layer_sizes=(3,), max_iter=4, random_state=0, preset="tabular")

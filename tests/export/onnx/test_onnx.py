@@ -1,4 +1,4 @@
-"""Models as ONNX files: onnxruntime gives the answers that linnet gives."""
+"""Models as ONNX files: onnxruntime predicts what linnet predicts."""
 
 import subprocess
 import sys
@@ -84,7 +84,7 @@ PRESET: dict[str, Any] = {"preset": "tabular", "max_iter": 3, "random_state": 0}
 
 
 def answers(model: Any, folder: Path, feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """What onnxruntime makes of a model's file."""
+    """The outputs of onnxruntime for a model's file."""
     path = folder / "model.onnx"
     model.to_onnx(path)
     onnx.checker.check_model(onnx.load(path), full_check=True)
@@ -120,15 +120,15 @@ def check_numbers(found: Any, expected: Any) -> None:
 
 
 def check_classes(model: Any, x: Any, found: dict[str, Any], label: str = "label") -> None:
-    """The same classes, but where two are equally probable, and the same probabilities."""
-    p, said = model.predict_proba(x), model.predict(x)
-    assert found[label].shape == said.shape
+    """The same classes, except where two are equally probable, and the same probabilities."""
+    p, predicted = model.predict_proba(x), model.predict(x)
+    assert found[label].shape == predicted.shape
     assert np.abs(found["probabilities"] - p).max() < 1e-5
     ordered = np.sort(p, axis=1)
     told_apart = ordered[:, -1] - ordered[:, -2] > 1e-6
-    assert (found[label] == said)[told_apart].all()
-    assert len(np.unique(said)) > 1
-    kind = said.dtype.kind
+    assert (found[label] == predicted)[told_apart].all()
+    assert len(np.unique(predicted)) > 1
+    kind = predicted.dtype.kind
     assert found[label].dtype.kind == {"U": "O", "u": "i"}.get(kind, kind)
 
 

@@ -1,4 +1,4 @@
-"""Several live runs on the path of one checkpoint: each goes on, and the file is one of theirs, whole."""
+"""Several live runs on the path of one checkpoint: each continues, and the file is a complete checkpoint of one."""
 
 import os
 import signal

@@ -30,7 +30,7 @@ def rows_of(n):  # one row again and again, without the memory
     x = np.broadcast_to(rng.normal(size=inputs).astype("float32"), (n, inputs))
     return Rows(x, values=rng.integers(0, 2, (n, 1)).astype("float32"))
 
-class Started:  # a metric that says when the first epoch's rows are done and the held-out ones come next
+class Started:  # a metric that reports when the first epoch's rows are done and the validation rows come next
     name, greater_is_better, reported = "started", True, False
 
     def __call__(self, mean, rows):
@@ -58,7 +58,7 @@ print(json.dumps(dict(
 )))
 """
 
-# inputs, hidden units, rows, rows of a batch, epochs, rows held out
+# inputs, hidden units, rows, rows per batch, epochs, validation rows
 LONG_RUNS = {
     "many tiny steps": (20, 30, 100_000, 1, 100_000, 0),
     "one huge step": (50, 300, 4_000_000, 4_000_000, 100, 0),

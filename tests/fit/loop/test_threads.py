@@ -12,7 +12,7 @@ from linnet.fit.loop.threads import ThreadChoice
 
 
 def chosen(choice: ThreadChoice, cost: dict[int, float], turns: int) -> list[int]:
-    """The numbers of threads a machine with these costs a row sees."""
+    """The numbers of threads chosen on a machine with these costs per row."""
     taken = []
     for _ in range(turns):
         taken.append(choice.take())

@@ -99,7 +99,7 @@ def test_no_last_step_is_made_of_roundings(seed: int) -> None:
 
 
 def test_many_aliased_columns_leave_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of more columns than rows nearly all leave the model: to factor anew for each of them took most of the time."""
+    """With more columns than rows, nearly all leave the model: factoring again for each took most of the time."""
     factored: list[int] = []
     factor = cholesky.factor
 

@@ -132,7 +132,7 @@ def test_only_where_it_is_right() -> None:
 
 
 def test_columns_of_very_different_scales_end_at_the_same_optimum() -> None:
-    """Where the rows' way is too long, the columns' own scales take over."""
+    """If the dual takes too many steps, a solver that scales the columns takes over."""
     scales = 10.0 ** RNG.integers(-3, 4, WIDE)
     x = scipy.sparse.csr_array(X @ scipy.sparse.diags_array(scales))
     y = COUNTS[:, 0] > 1
@@ -204,7 +204,7 @@ def test_tolerance_is_the_part_of_the_gain_that_is_left() -> None:
 
 
 def test_no_more_iterations_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many ways are tried one after the other."""
+    """However many solvers are tried in turn."""
     monkeypatch.setattr(linnet.fit.solvers.dual_sparse, "_MAX_ROWS_FOR_DENSE_DUAL", 0)
     monkeypatch.setattr(linnet.fit.solvers.dual_sparse, "_DUAL_MAX_ITER", 2)
     monkeypatch.setattr(

@@ -23,7 +23,7 @@ TARGETS = {
 
 
 class Counted(Problem):
-    """Counts what it is asked for on all rows."""
+    """Counts the sums that are requested over all rows."""
 
     asked: list[bool]
 
@@ -72,7 +72,7 @@ def test_nothing_is_left_where_second_derivatives_are_not_exact(family: str, pow
 
 
 def test_a_last_step_of_roundings_is_not_taken() -> None:
-    for seed in range(12):  # classes that can be told apart, so that in the end all rows are certain
+    for seed in range(12):  # separable classes, so that in the end all rows are certain
         rng = np.random.default_rng(seed)
         x, labels = rng.normal(size=(100, 60)), rng.integers(0, 3, 100).astype(np.int32)
         problem = Problem.in_memory(Columns(100, (x,)), Categorical(), 3, labels=labels)

@@ -12,7 +12,7 @@ from .mutations import mutated
 
 Rows = list[list[str]]  # the first has the names
 
-MODELS = {  # that suit, by target
+MODELS = {  # suitable ones, by target
     "sold": ("logistic", "logistic", "perceptron", "auto", "mlp", "constant"),
     "price": ("linear", "linear", "linear", "auto", "mlp", "constant"),
     "claims": ("poisson", "linear", "auto", "mlp"),

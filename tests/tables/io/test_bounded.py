@@ -27,17 +27,17 @@ def in_dictionary(values: list[str], codes: Any) -> pa.Array:
 
 
 def peak(folder: Path, *words: str) -> tuple[float, str]:
-    """Megabytes of memory that a command took at most, and what it said."""
+    """The peak memory of a command in megabytes, and its output."""
     command = [sys.executable, "-m", "linnet", *words]
     most = 0.0
-    with (folder / "said").open("w+") as said:
-        with subprocess.Popen(command, cwd=folder, stdout=said, stderr=subprocess.STDOUT) as process:
+    with (folder / "output").open("w+") as output:
+        with subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT) as process:
             while process.poll() is None:
                 status = Path(f"/proc/{process.pid}/status").read_text()
                 most = max([most, *(int(size) / 1024 for size in re.findall(r"VmHWM:\s+(\d+)", status))])
                 time.sleep(0.02)
-        said.seek(0)
-        return most, said.read()
+        output.seek(0)
+        return most, output.read()
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read off /proc")
@@ -48,10 +48,10 @@ def test_a_text_that_stands_for_gigabytes(tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "a.parquet", compression="zstd")
     assert (tmp_path / "a.parquet").stat().st_size < 100_000
     for words in (("inspect", "a.parquet"), ("train", "a.parquet", "--target", "y", "--model", "linear")):
-        most, said = peak(tmp_path, *words)
-        assert most < 1000, said
-        assert "too" in said
-        assert "rows drawn at random" in said
+        most, output = peak(tmp_path, *words)
+        assert most < 1000, output
+        assert "too" in output
+        assert "rows drawn at random" in output
 
 
 def test_a_text_that_stands_for_terabytes(tmp_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_a_text_that_stands_for_terabytes(tmp_path: Path) -> None:
     table = pa.table({"text": in_dictionary(["x" * 1_000_000], np.zeros(4_000_000)), "y": np.zeros(4_000_000)})
     parquet.write_table(table, tmp_path / "a.parquet", compression="zstd")
     for words in (("inspect", "a.parquet"), ("train", "a.parquet", "--target", "y")):
-        said = " ".join(peak(tmp_path, *words)[1].split())
-        assert "bytes expand to more than 17 GB of values, and the limit is 17 GB, or 256 times the file" in said
-        assert "rewrite the file without column 'text'" in said
+        output = " ".join(peak(tmp_path, *words)[1].split())
+        assert "bytes expand to more than 17 GB of values, and the limit is 17 GB, or 256 times the file" in output
+        assert "rewrite the file without column 'text'" in output
 
 
 def test_files_may_stand_for_some_times_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,10 +97,10 @@ def test_many_columns(tmp_path: Path) -> None:
             file.write(",".join(f"c{place}" for place in range(columns)) + "\n")
             for row in rng.normal(size=(20, columns)).round(3).tolist():
                 file.write(",".join(map(str, row)) + "\n")
-        most, said = peak(tmp_path, "inspect", "a.csv")
+        most, output = peak(tmp_path, "inspect", "a.csv")
         taken.append(most)
     assert taken[1] - taken[0] < 160, taken
-    assert "1,000 columns are shown: --json lists all 12,000" in said
+    assert "1,000 columns are shown: --json lists all 12,000" in output
 
 
 def test_wide_text_is_read_as_narrow_text_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,9 +177,9 @@ def test_limits_are_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(text_files, "BLOCK", 1 << 18)
     long = "x" * 3_000_000
     (tmp_path / "a.csv").write_text(f"a,b\n1,y\n2,{long}\n")
-    said = refused(tmp_path / "a.csv")
-    assert "a.csv, line 3: a row that does not end within 1 MB of text" in said
-    assert "leave out the column with the long values, or shorten them" in said
+    output = refused(tmp_path / "a.csv")
+    assert "a.csv, line 3: a row that does not end within 1 MB of text" in output
+    assert "leave out the column with the long values, or shorten them" in output
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
     assert "line 3: a row that does not end within 1 MB" in refused(tmp_path / "a.csv.gz")
     (tmp_path / "a.jsonl").write_text(f'{{"a": 1}}\n{{"a": "{long}"}}\n')
@@ -193,8 +193,8 @@ def test_limits_are_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.M
         writer.write_table(table)
     assert "a.arrow, row 2: its texts take 3 MB, more than the limit of 1 MB" in refused(tmp_path / "a.arrow")
     monkeypatch.setattr(parquet_pages, "_MAX_PAGE_BYTES", 1 << 21)
-    said = refused(tmp_path / "a.parquet")
-    assert "column 'a' has a page of 3 MB once decompressed, more than the limit of 2 MB: rewrite the file" in said
+    output = refused(tmp_path / "a.parquet")
+    assert "column 'a' has a page of 3 MB once decompressed, more than the limit of 2 MB: rewrite the file" in output
     monkeypatch.setattr(arrow_batches, "_MAX_BATCH_BYTES", 1 << 21)
     for kind, new in (("file", pa.ipc.new_file), ("stream", pa.ipc.new_stream)):
         for compression in ("zstd", "lz4", None):

@@ -17,8 +17,8 @@ _PERCEPTRON = Assignment(
         "perceptron": ("rng", "w, b = np", "mistakes = []", "for _", "order", "mistakes.append", "for i", "return"),
         "predict": (),
     },
-    task="""Rosenblatt's rule. Go through the rows one by one, in the order given. Where the sign of z = x w + b is
-    not that of t (+1 or -1), move w by eta t x and b by eta t, and count a mistake. Stop after an epoch without
+    task="""Rosenblatt's rule. Go through the rows one by one, in the order given. Where the sign of z = x w + b is not
+    that of t (+1 or -1), count a mistake, and move w by eta t x and b by eta t. Stop after an epoch without
     mistakes.""",
     run="""
         x, t = data.tumours()
@@ -32,7 +32,7 @@ _PERCEPTRON = Assignment(
         Part("perceptron", "one row", lambda program: program.perceptron(_SIGNS[0][:1], _SIGNS[1][:1])),
         Part("perceptron", "one epoch on 120 tumours", lambda program: program.perceptron(*_SIGNS, epochs=1)),
         Part("perceptron", "one epoch with eta = 0.5", lambda program: program.perceptron(*_SIGNS, eta=0.5, epochs=1)),
-        Part("perceptron", "until no mistake is made", lambda program: program.perceptron(*_SIGNS)),
+        Part("perceptron", "until an epoch without mistakes", lambda program: program.perceptron(*_SIGNS)),
         Part("predict", "classes of 120 tumours", lambda program: program.predict(_W30, 2.0, _SIGNS[0])),
     ),
     mistakes=(
@@ -40,7 +40,9 @@ _PERCEPTRON = Assignment(
             {"if t[i] * (x[i] @ w + b) <= 0:": "if t[i] * (x[i] @ w + b) < 0:"},
             "z = 0 counts as right. With w = 0 all z are 0, and nothing is ever learned: a mistake is t z <= 0.",
         ),
-        Mistake({"if t[i] * (x[i] @ w + b) <= 0:": "if True:"}, "w moves for every row: only mistakes count."),
+        Mistake(
+            {"if t[i] * (x[i] @ w + b) <= 0:": "if True:"}, "w moves for every row: it should move only for mistakes."
+        ),
         Mistake(
             {"w = w + eta * t[i] * x[i]": "w = w + eta * x[i]"},
             "the step leaves out t: for a row with t = -1, w must move away from x.",
@@ -62,7 +64,7 @@ _PERCEPTRON = Assignment(
         ),
         Mistake(
             {"if t[i] * (x[i] @ w + b) <= 0:": "if (1 if x[i] @ w + b > 0 else -1) != t[i]:"},
-            "z = 0 is taken for -1, so that a row with t = -1 counts as right there: z = 0 is a mistake for both "
+            "z = 0 is taken as -1, so that a row with t = -1 counts as right there: z = 0 is a mistake for both "
             "classes.",
         ),
         Mistake(
@@ -70,7 +72,7 @@ _PERCEPTRON = Assignment(
                 "w = w + eta * t[i] * x[i]": "z = x[i] @ w + b\n                w = w + eta * (t[i] - z) * x[i]",
                 "b = b + eta * t[i]": "b = b + eta * (t[i] - z)",
             },
-            "the steps are eta (t - z) x, as in linear regression by single rows: the perceptron's are eta t x.",
+            "the steps are eta (t - z) x, as in linear regression row by row: the perceptron's are eta t x.",
         ),
         Mistake(
             {"                mistakes[-1] += 1\n": ""},
@@ -102,9 +104,9 @@ _LOGISTIC_LOSS = Assignment(
     title="Logistic regression: the sigmoid and its loss",
     plain="logistic_regression",
     write={"sigma": (), "loss": ()},
-    task="""The probability of yes is y = 1 / (1 + e^-z). The loss is the mean of -log y for rows with t = 1 and of
-    -log(1 - y) for rows with t = 0, which is log(1 + e^z) - t z. Both must hold for z = 1000 and z = -1000, too,
-    where e^1000 is too large for a computer, and log 0 has no value.""",
+    task="""The probability of class 1 is y = 1 / (1 + e^-z). The loss is the mean of -log y for rows with t = 1 and of
+    -log(1 - y) for rows with t = 0, which is log(1 + e^z) - t z. Both functions must work for z = 1000 and z = -1000,
+    too, where e^1000 is too large for a computer, and log 0 has no value.""",
     run="""
         x, t = data.tumours()
         print("sigma(0) =", sigma(np.array([0.0])), "loss of w = 0:", loss(np.zeros(30), 0.0, x, t), "= log 2")
@@ -116,7 +118,7 @@ _LOGISTIC_LOSS = Assignment(
         Part("loss", "the loss on 50 tumours", lambda program: program.loss(_W30 / 9, 0.1, *rows_of("tumours", 0, 50))),
         Part(
             "loss",
-            "a loss where z is above 1000",
+            "the loss with z above 1000",
             lambda program: program.loss(300 * _W30, 0.0, *rows_of("tumours", 0, 50)),
         ),
     ),
@@ -138,12 +140,12 @@ _LOGISTIC_LOSS = Assignment(
         ),
         Mistake(
             {"np.logaddexp(0, z) - t * z": "-t * np.log(sigma(z)) - (1 - t) * np.log(1 - sigma(z))"},
-            "sigma(z) is rounded to 1 for z above 37, and log(1 - 1) has no value. Write the loss in terms of z: "
+            "sigma(z) is rounded to 1 for z above 37, and log(1 - 1) is -inf. Write the loss in terms of z: "
             "log(1 + e^z) - t z.",
         ),
         Mistake(
             {"np.logaddexp(0, z) - t * z).mean()": "np.logaddexp(0, z) - t * z).sum()"},
-            "it is the sum over the rows: the loss is their mean.",
+            "this is the sum over the rows: the loss is their mean.",
         ),
         Mistake(
             {"np.logaddexp(0, z) - t * z": "(1 - t) * np.logaddexp(0, z)"},
@@ -168,9 +170,9 @@ _LOGISTIC_REGRESSION = Assignment(
         "fit": ("N, D", "rng", "w, b = np", "best", "for", "order", "rows", "return"),
     },
     given=("sigma", "loss"),
-    task="""The gradient is that of linear regression with another y: the mean of (y - t) x. Training goes by
-    minibatches. After each epoch look at the loss on the development rows (or the training rows, if there are none):
-    keep w and b where it is the lowest so far, and stop once it has not fallen by tolerance for patience epochs.""",
+    task="""The gradient is that of linear regression with another y: the mean of (y - t) x. Training is by minibatches.
+    After each epoch look at the loss on the development rows (or the training rows, if there are none): keep w and b
+    where it is the lowest so far, and stop once it has not fallen by tolerance for patience epochs.""",
     run="""
         x, t, new_x, new_t = data.split(*data.tumours())
         w, b = fit(x, t, (new_x, new_t))
@@ -180,18 +182,18 @@ _LOGISTIC_REGRESSION = Assignment(
     parts=(
         Part(
             "gradient",
-            "the gradient on 32 tumours, against differences",
+            "the gradient on 32 tumours, against finite differences",
             lambda program: program.gradient(_W30 / 9, 0.1, *rows_of("tumours", 0, 32)),
             expected=lambda plain: by_differences(
                 lambda w, b: plain.loss(w, b, *rows_of("tumours", 0, 32)), _W30 / 9, 0.1
             ),
             tolerance=1e-6,
-            by="by differences of the loss",
+            by="by finite differences of the loss",
         ),
         Part("fit", "one epoch", lambda program: program.fit(*rows_of("tumours", 0, 100), epochs=1)),
         Part(
             "fit",
-            "the best of 11 epochs with steps that are too large",
+            "the best of 11 epochs with a learning rate that is too large",
             lambda program: program.fit(
                 *rows_of("tumours", 0, 60), rows_of("tumours", 60, 100), eta=30.0, epochs=11, patience=100
             ),
@@ -220,19 +222,19 @@ _LOGISTIC_REGRESSION = Assignment(
         ),
         Mistake(
             {"return x.T @ delta / len(x), float(delta.mean())": "return x.T @ delta, float(delta.sum())"},
-            "it is the sum over the rows: the gradient of the mean loss is the mean.",
+            "this is the sum over the rows: the gradient of the mean loss is the mean.",
         ),
         Mistake(
             {"now = loss(w, b, *(dev or (x, t)))": "now = loss(w, b, x, t)"},
-            "the loss on the training rows decides when to stop. It keeps falling; the development rows tell when "
-            "learning new rows ends.",
+            "the loss on the training rows decides when to stop. That keeps falling; the loss on development rows "
+            "shows when the model stops getting better on new rows.",
         ),
         Mistake(
             {
                 "        if now < best:\n            best, kept = now, (w, b)\n": "        kept = w, b\n"
                 "        best = min(best, now)\n"
             },
-            "the last w and b are returned: keep those of the lowest loss, which may be of an earlier epoch.",
+            "the last w and b are returned: keep those with the lowest loss, which may come from an earlier epoch.",
         ),
         Mistake(
             {"waited = 0 if now < best - tolerance else waited + 1": "waited = 0 if now < best else waited + 1"},
@@ -243,7 +245,7 @@ _LOGISTIC_REGRESSION = Assignment(
                 "waited = 0 if now < best - tolerance else waited + 1": "waited = waited if now < best - tolerance "
                 "else waited + 1"
             },
-            "the epochs waited are never set back to 0: patience is for epochs in a row.",
+            "the count of epochs waited is never reset to 0: patience is for consecutive epochs.",
         ),
     ),
     hints=(
@@ -274,12 +276,12 @@ _SOFTMAX = Assignment(
         Part("loss", "the mean loss of 32 digits", lambda program: program.loss(_W64, _B10, *rows_of("digits", 0, 32))),
         Part(
             "loss",
-            "a loss where the true class has a score of -1000",
+            "the loss with scores down to -9000",
             lambda program: program.loss(0 * _W64, -1000.0 * np.arange(10), *rows_of("digits", 0, 32)),
         ),
         Part(
             "loss",
-            "a loss with large scores",
+            "the loss with large scores",
             lambda program: program.loss(_W64 * 300, _B10, *rows_of("digits", 0, 32)),
         ),
         Part(
@@ -289,12 +291,12 @@ _SOFTMAX = Assignment(
     mistakes=(
         Mistake(
             {"e = np.exp(z - z.max(axis=-1, keepdims=True))\n": "e = np.exp(z)\n"},
-            "e^z is too large for large z. Subtract the largest z of each row first: that changes nothing, as it "
-            "cancels.",
+            "e^z is too large for large z. Subtract the largest z of each row first: it cancels, so the result is "
+            "the same.",
         ),
         Mistake(
             {"return e / e.sum(axis=-1, keepdims=True)": "return e / e.sum()"},
-            "the sum runs over all rows: each row has to sum to 1 by itself. Sum along the last axis, with "
+            "the sum runs over all rows: each row has to sum to 1 on its own. Sum along the last axis, with "
             "keepdims=True.",
         ),
         Mistake(
@@ -315,14 +317,14 @@ _SOFTMAX = Assignment(
                 "np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(t)), t]).mean()": "np.log(np.exp(z).sum(axis=1)) - "
                 "z[np.arange(len(t)), t]).sum()"
             },
-            "it is the sum over the rows: the loss is their mean.",
+            "this is the sum over the rows: the loss is their mean.",
         ),
         Mistake(
             {
                 "np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(t)), t]": "np.log(np.exp(z).sum(axis=1, "
                 "keepdims=True)) - z"
             },
-            "it is the mean over all classes: only the z of the true class counts, z[np.arange(len(t)), t].",
+            "this is the mean over all classes: only the z of the true class counts, z[np.arange(len(t)), t].",
         ),
         Mistake(
             {
@@ -345,17 +347,17 @@ _SOFTMAX = Assignment(
                 "np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(t)), t]).mean()": "(np.log(np.exp(z).sum(axis=1)) - "
                 "z[np.arange(len(t)), t]) / z.shape[1]).mean()"
             },
-            "it is divided by the number of classes, too, as .mean() of a table of one-hot rows is: sum over the "
-            "classes, and take the mean over the rows.",
+            "this is also divided by the number of classes, as .mean() over an array of one-hot rows would be: sum "
+            "over the classes, and take the mean over the rows.",
         ),
         Mistake(
             {"return (x @ W + b).argmax(axis=1)": "return (x @ W + b).max(axis=1)"},
-            "this is the highest score: argmax gives its place, which is the class.",
+            "this is the highest score: argmax gives its index, which is the class.",
         ),
         Mistake({"return (x @ W + b).argmax(axis=1)": "return (x @ W).argmax(axis=1)"}, "b is missing."),
         Mistake(
             {"return (x @ W + b).argmax(axis=1)": "return (x @ W + b).argmax(axis=0)"},
-            "it is the row with the highest score per class: the classes of a row are axis 1.",
+            "this is the row with the highest score per class: the classes of a row are axis 1.",
         ),
     ),
     hints=(
@@ -376,10 +378,10 @@ _SOFTMAX_REGRESSION = Assignment(
         "fit": ("N, D", "rng", "W, b = np", "best, kept", "now =", "waited", "if ", "best", "return"),
     },
     given=("softmax", "loss", "predict"),
-    task="""The gradient of the loss by W is the mean over the rows of x'(p - 1_t), where 1_t has a 1 at the true
-    class and 0 elsewhere: the weights of the true class move towards x by 1 - p_t, those of any other class k away
-    from it by p_k. Then train by minibatches: for each epoch an order of the rows by rng.choice(N, N,
-    replace=with_replacement), and a step per batch.""",
+    task="""The gradient of the loss with respect to W is the mean over the rows of x'(p - 1_t), where 1_t has a 1 at
+    the true class and 0 elsewhere: the weights of the true class move towards x by 1 - p_t, those of any other class k
+    away from it by p_k. Then train by minibatches: for each epoch draw an order of the rows with rng.choice(N, N,
+    replace=with_replacement), and take a step per batch.""",
     run="""
         x, t, new_x, new_t = data.split(*data.digits())
         W, b = fit(x, t, 10, (new_x, new_t), epochs=30)
@@ -389,20 +391,18 @@ _SOFTMAX_REGRESSION = Assignment(
     parts=(
         Part(
             "gradient",
-            "the gradient on 32 digits, against differences",
+            "the gradient on 32 digits, against finite differences",
             lambda program: program.gradient(_W64 / 9, _B10, *rows_of("digits", 0, 32)),
             expected=lambda plain: by_differences(
                 lambda W, b: plain.loss(W, b, *rows_of("digits", 0, 32)), _W64 / 9, _B10
             ),
             tolerance=1e-6,
-            by="by differences of the loss",
+            by="by finite differences of the loss",
         ),
-        Part(
-            "fit", "one step with all of 32 rows", lambda program: program.fit(*rows_of("digits", 0, 32), 10, epochs=1)
-        ),
+        Part("fit", "one step on all 32 rows", lambda program: program.fit(*rows_of("digits", 0, 32), 10, epochs=1)),
         Part(
             "fit",
-            "an epoch by batches of 32, the last of which has 4 rows",
+            "an epoch in batches of 32, the last one of 4 rows",
             lambda program: program.fit(*rows_of("digits", 0, 100), 10, epochs=1),
         ),
         Part("fit", "three epochs", lambda program: program.fit(*rows_of("digits", 0, 100), 10, epochs=3)),
@@ -437,18 +437,18 @@ _SOFTMAX_REGRESSION = Assignment(
         ),
         Mistake(
             {"return x.T @ delta / len(x), delta.mean(axis=0)": "return x.T @ delta, delta.sum(axis=0)"},
-            "it is the sum over the rows: the gradient of the mean loss is the mean, 32 times smaller on 32 rows.",
+            "this is the sum over the rows: the gradient of the mean loss is the mean, 1/32 of the sum on 32 rows.",
         ),
         Mistake(
             {
                 "return x.T @ delta / len(x), delta.mean(axis=0)": "return x.T @ delta / delta.size, "
                 "delta.mean(axis=0) / W.shape[1]"
             },
-            "it is divided by the number of classes, too: the mean runs over the rows only.",
+            "this is also divided by the number of classes: the mean runs over the rows only.",
         ),
         Mistake(
             {"return x.T @ delta / len(x), delta.mean(axis=0)": "return x.T @ delta / len(x), delta.mean()"},
-            "the slope for b is one number: b has an entry per class, so take the mean over the rows only, axis=0.",
+            "the slope of b is one number: b has an entry per class, so take the mean over the rows only, axis=0.",
         ),
         Mistake(
             {"W, b = W - eta * dW, b - eta * db": "W, b = W + eta * dW, b + eta * db"},
@@ -457,7 +457,7 @@ _SOFTMAX_REGRESSION = Assignment(
         Mistake({"W, b = W - eta * dW, b - eta * db": "W = W - eta * dW"}, "b never moves: it takes a step, too."),
         Mistake(
             {"for start in range(0, N, batch_size)": "for start in range(0, N - batch_size + 1, batch_size)"},
-            "the last batch, which has fewer rows, is left out: range(0, N, batch_size) starts it, too.",
+            "the last batch, which has fewer rows, is left out: range(0, N, batch_size) includes its start.",
         ),
         Mistake(
             {
@@ -470,7 +470,7 @@ _SOFTMAX_REGRESSION = Assignment(
         ),
     ),
     hints=(
-        "np.eye(K)[t] is the table of one-hot rows 1_t. x.T @ (p - 1_t) is the sum over the rows of their outer "
+        "np.eye(K)[t] is the array of one-hot rows 1_t. x.T @ (p - 1_t) is the sum over the rows of their outer "
         "products.",
         "for _ in range(epochs): order = ...; for start in range(0, N, batch_size): rows = order[start : start + "
         "batch_size] and a step.",
@@ -481,13 +481,13 @@ _SOFTMAX_REGRESSION = Assignment(
 
 _STOCHASTIC = Assignment(
     name="stochastic-softmax",
-    title="Stochastic gradient descent as first written down, and predictions that are drawn",
+    title="Stochastic gradient descent in its original form, and predictions that are drawn",
     plain="softmax_regression",
     write={"stochastic": ("rng", "return"), "sample": ()},
     given=("softmax",),
-    task="""W = 0; then pick a row at random, with replacement, and take a step: W <- W - eta x'(p - 1_t). Draw all
-    rows at once, by rng.integers(len(x), size=steps). sample draws a class per row with the predicted probabilities:
-    add up the probabilities of the classes, and take the first class whose sum exceeds a uniform number, drawn by
+    task="""W = 0; then pick a row at random, with replacement, and take a step: W <- W - eta x'(p - 1_t). Draw all rows
+    at once, with rng.integers(len(x), size=steps). sample draws a class per row with the predicted probabilities: add
+    up the probabilities of the classes, and take the first class whose sum exceeds a uniform random number from
     rng.random((N, 1)).""",
     run="""
         x, t, new_x, new_t = data.split(*data.digits())
@@ -532,7 +532,7 @@ _STOCHASTIC = Assignment(
     ),
     hints=(
         "For one row x[i]: p = softmax(x[i] @ W); p[t[i]] -= 1; np.outer(x[i], p) has the shape of W.",
-        "argmax of an array of True and False is the place of the first True.",
+        "argmax of an array of True and False is the index of the first True.",
     ),
     page="softmax",
 )

@@ -31,9 +31,9 @@ _DROPOUT = Assignment(
     plain="mlp",
     write={"MLP.masks": (), "MLP.penalty": (), "MLP.penalty_gradient": ()},
     given=("MLP",),
-    task="""Two ways against learning by heart. Dropout sets a share p of the inputs of each layer to 0 during
-    training, another one for each row, and multiplies the others by 1 / (1 - p), so that sums keep their size: masks
-    draws these factors, layer by layer, by rng.random((rows, M)); an input stays where the number is at least p.
+    task="""Two remedies for overfitting. During training, dropout sets each input of a layer to 0 with probability p,
+    separately for each row, and multiplies the others by 1 / (1 - p), so that sums keep their expected size. masks
+    draws these factors, layer by layer, with rng.random((rows, M)); an input stays where the number is at least p.
     Penalties add l1 sum |W| + l2 sum W^2 / 2 to the loss, never for biases; their gradient is l1 sign(W) + l2 W.""",
     run="""
         from linnet.plain.activations import ACTIVATIONS
@@ -46,50 +46,51 @@ _DROPOUT = Assignment(
     parts=(
         Part(
             "MLP.masks",
-            "masks of 5 rows, half of each layer",
+            "masks of 5 rows, p = 0.5 in each layer",
             lambda program: _network(program, dropout=0.5).masks(5, np.random.default_rng(0)),
         ),
         Part(
             "MLP.masks",
-            "a share for each layer",
+            "a different p for each layer",
             lambda program: _network(program, dropout=[0.2, 0.5, 0.0]).masks(5, np.random.default_rng(0)),
         ),
         Part("MLP.penalty", "l2 = 0.1", lambda program: _network(program, l2=0.1).penalty(_THETA)),
         Part(
             "MLP.penalty",
-            "l1 and l2, other ones for each layer",
+            "l1 and l2, different ones for each layer",
             lambda program: _network(program, l1=[0.1, 0, 0.2], l2=[0, 0.3, 0.4]).penalty(_THETA),
         ),
         Part(
             "MLP.penalty_gradient",
-            "l2 = 0.1, against differences",
+            "l2 = 0.1, against finite differences",
             lambda program: _network(program, l2=0.1).penalty_gradient(_THETA),
             expected=lambda plain: by_differences(_network(plain, l2=0.1).penalty, _THETA)[0],
             tolerance=1e-6,
-            by="by differences of the penalty",
+            by="by finite differences of the penalty",
         ),
         Part(
             "MLP.penalty_gradient",
-            "l1 and l2, other ones for each layer",
+            "l1 and l2, different ones for each layer",
             lambda program: _network(program, l1=[0.1, 0, 0.2], l2=[0, 0.3, 0.4]).penalty_gradient(_THETA),
         ),
     ),
     mistakes=(
         Mistake(
             {"(rng.random((rows, M)) >= p) / (1 - p)": "(rng.random((rows, M)) >= p) * 1.0"},
-            "what is left is not scaled: multiply by 1 / (1 - p), or sums are smaller in training than in use.",
+            "the inputs that stay are not scaled: multiply them by 1 / (1 - p), or sums are smaller in training "
+            "than in prediction.",
         ),
         Mistake(
             {"(rng.random((rows, M)) >= p) / (1 - p)": "(rng.random((rows, M)) < p) / p"},
-            "p is the share that is dropped, not the one that stays.",
+            "p is the probability that an input is dropped, not that it stays.",
         ),
         Mistake(
             {"(rng.random((rows, M)) >= p) / (1 - p)": "(rng.random(M) >= p) / (1 - p) * np.ones((rows, 1))"},
-            "all rows lose the same inputs: draw anew for each row.",
+            "all rows lose the same inputs: draw a new mask for each row.",
         ),
         Mistake(
             {"l2 * (W**2).sum() / 2 for (W, _), l1, l2 in layers": "l2 * (W**2).sum() for (W, _), l1, l2 in layers"},
-            "the half is missing: l2 sum W^2 / 2, so that its slope is l2 W.",
+            "the factor 1/2 is missing: l2 sum W^2 / 2, so that its slope is l2 W.",
         ),
         Mistake(
             {
@@ -104,7 +105,7 @@ _DROPOUT = Assignment(
         ),
         Mistake(
             {"dW[:] = l1 * np.sign(W) + l2 * W": "dW[:] = l1 * np.sign(W) + 2 * l2 * W"},
-            "it is twice too large: the slope of l2 W^2 / 2 is l2 W.",
+            "it is too large by a factor of 2: the slope of l2 W^2 / 2 is l2 W.",
         ),
         Mistake(
             {"dW[:] = l1 * np.sign(W) + l2 * W": "dW[:] = l1 + l2 * W"},
@@ -114,7 +115,7 @@ _DROPOUT = Assignment(
     hints=(
         "rng.random((rows, M)) >= p is True where an input stays; True / (1 - p) is a number.",
         "self.layers(theta) gives (W, b) of each layer; self.l1 and self.l2 have a number for each layer. zip goes "
-        "through all at once.",
+        "through all three at once.",
         "self.layers(g) gives views of g: dW[:] = ... writes into g.",
     ),
     page="mlp",
@@ -155,7 +156,7 @@ _DEEP = Assignment(
         ),
         Part(
             "MLP.gradient",
-            "one layer, against differences",
+            "one layer, against finite differences",
             lambda program: program.MLP([64, 10], [_IDENTITY], heads.Categorical()).gradient(
                 _WIDE, _DIGITS[0], _ONE_HOT, _EACH
             ),
@@ -166,17 +167,17 @@ _DEEP = Assignment(
                 _WIDE,
             )[0],
             tolerance=1e-6,
-            by="by differences of the loss",
+            by="by finite differences of the loss",
         ),
         Part(
             "MLP.gradient",
-            "three layers, against differences",
+            "three layers, against finite differences",
             lambda program: _network(program).gradient(_THETA, _DIGITS[0], _ONE_HOT, _EACH),
             expected=lambda plain: by_differences(
                 lambda theta: _EACH @ _network(plain).losses(theta, _DIGITS[0], _ONE_HOT), _THETA
             )[0],
             tolerance=1e-5,
-            by="by differences of the loss",
+            by="by finite differences of the loss",
         ),
         Part(
             "MLP.gradient",
@@ -203,7 +204,7 @@ _DEEP = Assignment(
         ),
         Mistake(
             {"delta = back(z[l], d)": "delta = back(o[l + 1], d)"},
-            "back is given the output: it wants z, what went into the activation.",
+            "back gets the output: it needs z, the input of the activation.",
         ),
         Mistake(
             {"d = w[:, None] * self.head.slope(o[-1], t)": "d = self.head.slope(o[-1], t)"},
@@ -215,7 +216,7 @@ _DEEP = Assignment(
         ),
         Mistake(
             {"d = delta @ W.T * masks[l]": "d = d @ W.T * masks[l]"},
-            "d goes down without the slope of the activation: it is delta W'.",
+            "d is passed down without the slope of the activation: it is delta W'.",
         ),
     ),
     hints=(
@@ -244,11 +245,11 @@ _TRAIN_MLP = Assignment(
     plain="mlp",
     write={"epoch": ("total", "return"), "train": ("rng", "return")},
     given=("MLP",),
-    task="""Put it all together. epoch goes through batches, each a pair of rows and masks: the gradient of the mean
-    loss of the batch (row weights w[rows] / B) plus that of the penalty, and a step of the optimizer. It returns
-    theta and the mean of the losses as they were before each step: the sum of w loss over the rows plus B times the
-    penalty, divided by N. train draws the first theta by mlp.start(rng), then in each epoch an order by
-    rng.permutation(len(x)), cut into batches, and masks for each batch by mlp.masks.""",
+    task="""Put it all together. epoch goes through batches, each a pair of rows and masks. For each it takes the
+    gradient of the mean loss of the batch (row weights w[rows] / B) plus that of the penalty, and a step of the
+    optimizer. It returns theta and the mean of the losses as they were before each step: the sum of w loss over the
+    rows plus B times the penalty, divided by N. train draws the first theta by mlp.start(rng), then in each epoch an
+    order by rng.permutation(len(x)), cut into batches, and masks for each batch by mlp.masks.""",
     run="""
         from linnet.plain.activations import ACTIVATIONS
         from linnet.plain.heads import Categorical
@@ -259,7 +260,8 @@ _TRAIN_MLP = Assignment(
         net = MLP([64, 64, 10], [relu, identity], Categorical(), dropout=[0, 0.3], l2=1e-4)
         theta, history = train(net, x, np.eye(10)[t], Adam(0.003), epochs=30)
         right = (net.predict(theta, new_x).argmax(axis=1) == new_t).mean()
-        print(f"loss {history[0]:.3f} in the first epoch, {history[-1]:.3f} in the last; {right:.1%} of digits right")
+        print(f"loss {history[0]:.3f} in the first epoch, {history[-1]:.3f} in the last; {right:.1%} of new digits "
+            f"are classified correctly")
     """,
     imports=("from linnet.learn import data",),
     parts=(
@@ -304,7 +306,7 @@ _TRAIN_MLP = Assignment(
         ),
         Part(
             "train",
-            "an epoch by batches of 32, the last of which has 4 rows",
+            "an epoch in batches of 32, the last one of 4 rows",
             lambda program: _trained(program, 1, 100),
         ),
         Part(
@@ -318,7 +320,7 @@ _TRAIN_MLP = Assignment(
                 "mlp.gradient(theta, x[rows], t[rows], w[rows] / B, masks)": "mlp.gradient(theta, x[rows], t[rows], "
                 "w[rows], masks)"
             },
-            "it is the sum over the batch: the row weights are w[rows] / B.",
+            "this is the sum over the batch: the row weights are w[rows] / B.",
         ),
         Mistake(
             {"w[rows] / B, masks) + mlp.penalty_gradient(theta)": "w[rows] / B, masks)"},
@@ -329,18 +331,18 @@ _TRAIN_MLP = Assignment(
                 "w[rows] / B, masks) + mlp.penalty_gradient(theta)": "w[rows] / B, masks) + "
                 "mlp.penalty_gradient(theta) / B"
             },
-            "the penalty is divided by the batch size: its strength would depend on it.",
+            "the penalty is divided by the batch size, so its strength depends on that: add it undivided.",
         ),
         Mistake(
             {"        theta = optimizer.step(theta, g)\n": "        optimizer.step(theta, g)\n"},
-            "theta stays the same: step returns the next one.",
+            "theta never changes: step returns the next one, so assign it.",
         ),
         Mistake(
             {
                 "mlp.losses(theta, x[rows], t[rows], masks)) + B * mlp.penalty(theta)": "mlp.losses(theta, x[rows], "
                 "t[rows], masks)) + mlp.penalty(theta)"
             },
-            "the penalty counts once per batch: count it B times, since the sum is divided by the number of rows.",
+            "the penalty is added once per batch: add it B times, since the sum is divided by the number of rows.",
         ),
         Mistake(
             {

@@ -13,13 +13,13 @@ _SCORE = np.round(_Y + normal(40, seed=3), 1)
 
 _CONFUSION = Assignment(
     name="confusion-matrix",
-    title="Counts of right and wrong predictions, and the rates made of them",
+    title="Counts of right and wrong predictions, and the rates computed from them",
     plain="confusion",
     write={"confusion_matrix": (), "precision": (), "recall": (), "f_beta": ()},
-    task="""C[i, j] is the number of rows of class i that were predicted as class j. Precision is the share of the
-    rows predicted positive that are; recall the share of the positive rows that are found. F_beta is their harmonic
-    mean in which recall counts beta times as much, written with counts: (1 + beta^2) TP / (TP + FP + beta^2 (TP +
-    FN)).""",
+    task="""C[i, j] is the number of rows of class i that were predicted as class j. Precision is the share of the rows
+    predicted positive that are positive; recall is the share of the positive rows that are found. F_beta is their
+    harmonic mean in which recall counts beta times as much, written with counts: (1 + beta^2) TP / (TP + FP + beta^2
+    (TP + FN)).""",
     run="""
         x, t = data.tumours()
         predicted = (x[:, 0] > 0).astype(int)  # a large radius
@@ -37,16 +37,17 @@ _CONFUSION = Assignment(
         Part(
             "f_beta", "F2 and F0.5", lambda program: [program.f_beta(30, 10, 20, 2.0), program.f_beta(30, 10, 20, 0.5)]
         ),
-        Part("f_beta", "nothing is found", lambda program: program.f_beta(0, 0, 20)),
+        Part("f_beta", "no positive row is found", lambda program: program.f_beta(0, 0, 20)),
     ),
     mistakes=(
         Mistake({"C[i, j] += 1": "C[j, i] += 1"}, "rows and columns are swapped: C[actual, predicted]."),
         Mistake(
-            {"return TP / (TP + FP)": "return TP / (TP + FP) * 100"}, "it is a percentage: a share is between 0 and 1."
+            {"return TP / (TP + FP)": "return TP / (TP + FP) * 100"},
+            "this is a percentage: a share is between 0 and 1.",
         ),
         Mistake(
             {"return TP / (TP + FN)": "return TP / FN"},
-            "it is the odds: of all positive rows, TP + FN, the share that is found.",
+            "these are the odds: recall is the share found of all positive rows, TP + FN.",
         ),
         Mistake(
             {
@@ -67,7 +68,7 @@ _CONFUSION = Assignment(
                 "return (1 + beta**2) * TP / (TP + FP + beta**2 * (TP + FN))": "return (1 + beta**2) * TP / (TP + FN "
                 "+ beta**2 * (TP + FP))"
             },
-            "beta is with precision: recall, TP + FN, counts beta times as much.",
+            "beta is on the wrong side: recall, with TP + FN, counts beta times as much, not precision.",
         ),
         Mistake(
             {
@@ -93,7 +94,7 @@ _MICRO = Assignment(
     plain="confusion",
     write={"counts": (), "micro_f": (), "macro_f": ()},
     given=("f_beta",),
-    task="""One class is negative ("nothing"), the others are kinds of positives, such as names of persons and places
+    task="""One class is negative ("nothing"), the others are kinds of positives, such as names of people and places
     in a text. For each kind count TP, FP and FN against all other classes. The micro average adds up the counts
     first, so that each row counts alike; the macro average is the mean of the kinds' F_beta, so that each kind counts
     alike.""",
@@ -115,21 +116,23 @@ _MICRO = Assignment(
                 "C.sum(axis=0)[positives] - TP, C.sum(axis=1)[positives] - TP": "C.sum(axis=1)[positives] - TP, "
                 "C.sum(axis=0)[positives] - TP"
             },
-            "FP and FN are swapped: FP is the rest of the column (predicted as it), FN the rest of the row.",
+            "FP and FN are swapped: FP is the rest of the column (other rows predicted as this class), FN the rest "
+            "of the row.",
         ),
         Mistake(
             {
                 "C.sum(axis=0)[positives] - TP, C.sum(axis=1)[positives] - TP": "C.sum(axis=0)[positives], "
                 "C.sum(axis=1)[positives]"
             },
-            "the sums hold TP, too: subtract it.",
+            "the sums include TP: subtract it.",
         ),
         Mistake(
             {
                 "return TP, C.sum(axis=0)[positives] - TP, C.sum(axis=1)[positives] - TP": "C = C[np.ix_(positives, "
                 "positives)]\n    return TP, C.sum(axis=0) - TP, C.sum(axis=1) - TP"
             },
-            "errors against the negative class are lost: a positive that was predicted as nothing is a miss, too.",
+            "errors that involve the negative class are not counted: a positive row that was predicted as nothing "
+            "is a miss, too.",
         ),
         Mistake(
             {
@@ -151,7 +154,7 @@ _MICRO = Assignment(
         ),
     ),
     hints=(
-        "C.diagonal()[positives] is TP of each; C.sum(axis=0) adds up columns, C.sum(axis=1) rows.",
+        "C.diagonal()[positives] is the TP of each kind; C.sum(axis=0) sums the columns, C.sum(axis=1) the rows.",
         "TP, FP, FN = counts(C, positives) are arrays, with a number for each kind.",
     ),
     page="metrics",
@@ -164,8 +167,8 @@ _THRESHOLDS = Assignment(
     write={"counts": (), "precision_recall_curve": (), "average_precision": (), "best_threshold": ()},
     task="""A row is predicted positive where its score reaches the threshold (>=). Each distinct score is a threshold
     worth trying, from the highest down. The area under the curve is the sum of (R_i - R_{i-1}) P_i, with R_0 = 0. The
-    best threshold has the highest F_beta; of several, the highest one. Choose it on development rows: those trained
-    on look too good.""",
+    best threshold has the highest F_beta; of several, the highest one. Choose it on development rows: on training rows,
+    scores look too good.""",
     run="""
         x, t, dev_x, dev_t = data.split(*data.tumours())
         w, b = (x[t == 1].mean(axis=0) - x[t == 0].mean(axis=0)), 0.0
@@ -177,14 +180,16 @@ _THRESHOLDS = Assignment(
         Part("counts", "40 rows at the threshold 0.5", lambda program: program.counts(_Y, _SCORE, 0.5)),
         Part("counts", "a threshold that is a score", lambda program: program.counts(_Y, _SCORE, float(_SCORE[3]))),
         Part(
-            "precision_recall_curve", "the curve of 40 rows", lambda program: program.precision_recall_curve(_Y, _SCORE)
+            "precision_recall_curve",
+            "the curve for 40 rows",
+            lambda program: program.precision_recall_curve(_Y, _SCORE),
         ),
         Part(
             "average_precision",
-            "the area of 3 rows, the highest of which is positive",
+            "the area for 3 rows, of which the highest score is positive",
             lambda program: program.average_precision(np.array([1, 0, 1]), np.array([3.0, 2, 1])),
         ),
-        Part("average_precision", "the area of 40 rows", lambda program: program.average_precision(_Y, _SCORE)),
+        Part("average_precision", "the area for 40 rows", lambda program: program.average_precision(_Y, _SCORE)),
         Part("best_threshold", "the best F1", lambda program: program.best_threshold(_Y, _SCORE)),
         Part(
             "best_threshold",
@@ -193,7 +198,7 @@ _THRESHOLDS = Assignment(
         ),
         Part(
             "best_threshold",
-            "several that are best",
+            "several thresholds that are equally good",
             lambda program: program.best_threshold(np.array([1, 0, 0, 1]), np.array([4.0, 3, 2, 1])),
         ),
     ),
@@ -204,7 +209,7 @@ _THRESHOLDS = Assignment(
         ),
         Mistake(
             {"positive = score >= threshold": "positive = score <= threshold"},
-            "low scores are taken as positive: high ones are.",
+            "low scores are taken as positive: it is the high ones that are.",
         ),
         Mistake(
             {
@@ -212,19 +217,20 @@ _THRESHOLDS = Assignment(
                     "int((~positive & (t == 1)).sum()), int((positive & (t == 0)).sum())"
                 )
             },
-            "FP and FN are swapped: FP is predicted positive and is not, FN is positive and was not found.",
+            "FP and FN are swapped: FP counts rows that are predicted positive and are not, FN positive rows that "
+            "were not found.",
         ),
         Mistake(
             {"    thresholds = np.unique(score)[::-1]\n    found": "    thresholds = np.unique(score)\n    found"},
-            "thresholds go up: from the highest down, so that recall grows.",
+            "the thresholds go up: take them from the highest down, so that recall grows.",
         ),
         Mistake(
             {"    thresholds = np.unique(score)[::-1]\n    found": "    thresholds = np.sort(score)[::-1]\n    found"},
-            "equal scores come several times: each distinct one is a threshold, np.unique.",
+            "equal scores come up several times: each distinct score is one threshold, np.unique.",
         ),
         Mistake(
             {"(np.diff(R, prepend=0) * P).sum()": "P.mean()"},
-            "this is the mean of the precisions: each counts by the recall that is gained, R_i - R_{i-1}.",
+            "this is the mean of the precisions: weight each by the recall gained, R_i - R_{i-1}.",
         ),
         Mistake(
             {"(np.diff(R, prepend=0) * P).sum()": "(np.diff(R) * P[1:]).sum()"},
@@ -235,13 +241,13 @@ _THRESHOLDS = Assignment(
         ),
         Mistake(
             {"best = int(np.argmax(F))": "best = len(F) - 1 - int(np.argmax(F[::-1]))"},
-            "of several that are best, the highest threshold is taken, which comes first.",
+            "of several that are equally good, take the highest threshold, which comes first.",
         ),
     ),
     hints=(
         "positive & (t == 1) is True where both are; .sum() counts.",
         "np.unique(score)[::-1] has the distinct scores from the highest down.",
-        "np.diff(R, prepend=0) is R_i - R_{i-1}; np.argmax gives the first of several largest.",
+        "np.diff(R, prepend=0) is R_i - R_{i-1}; np.argmax gives the first place of the largest value.",
     ),
     page="metrics",
 )

@@ -20,8 +20,8 @@ _POISSON = Assignment(
         "gradient": (),
         "fit": ("N, D", "rng", "best, kept", "for", "order", "rows", "now", "waited", "if", "return", "best"),
     },
-    task="""The expected count is y = e^z, with z = x w + b. The loss is the mean of e^z - t z, and the gradient is
-    that of linear and logistic regression with yet another y. A good start is w = 0 and e^b = the counts' mean.""",
+    task="""The expected count is y = e^z, with z = x w + b. The loss is the mean of e^z - t z, and the gradient is that
+    of linear and logistic regression with yet another y. Start at w = 0 and e^b = the mean of the counts.""",
     run="""
         x, t = data.chin_ups()
         w, b = fit(x, t, eta=0.01)
@@ -32,15 +32,15 @@ _POISSON = Assignment(
         Part("loss", "the loss on 40 counts", lambda program: program.loss(_W, 0.5, _X3, _COUNTS)),
         Part(
             "gradient",
-            "the gradient on 40 counts, against differences",
+            "the gradient on 40 counts, against finite differences",
             lambda program: program.gradient(_W, 0.5, _X3, _COUNTS),
             expected=lambda plain: by_differences(lambda w, b: plain.loss(w, b, _X3, _COUNTS), _W, 0.5),
             tolerance=1e-6,
-            by="by differences of the loss",
+            by="by finite differences of the loss",
         ),
         Part(
             "fit",
-            "the start: no epoch of learning changes it much",
+            "the initial values, kept by an epoch with eta = 0",
             lambda program: program.fit(_X3, _COUNTS, eta=0.0, epochs=1),
         ),
         Part("fit", "one epoch", lambda program: program.fit(_X3, _COUNTS, epochs=1)),
@@ -49,13 +49,13 @@ _POISSON = Assignment(
     mistakes=(
         Mistake(
             {"(np.exp(z) - t * z)": "(z - t * np.log(z))"},
-            "z is taken for the expected count: it is its logarithm. The expected count is e^z, which is above 0 for "
-            "any z.",
+            "z is used as the expected count, but z is its logarithm: the expected count is e^z, which is above 0 "
+            "for any z.",
         ),
         Mistake(
             {"(np.exp(z) - t * z)": "((np.exp(z) - t) ** 2 / 2)"},
-            "these are squared errors: counts vary the more the larger they are. -log of Poisson's probability is "
-            "e^z - t z.",
+            "these are squared errors: but the larger a count, the more it varies. -log of the Poisson probability "
+            "is e^z - t z, up to a constant.",
         ),
         Mistake(
             {"delta = np.exp(x @ w + b) - t": "delta = x @ w + b - t"},
@@ -71,11 +71,11 @@ _POISSON = Assignment(
         ),
         Mistake(
             {"np.zeros(D), float(np.log(t.mean()))": "np.zeros(D), float(t.mean())"},
-            "b starts at the mean of the counts: it is the logarithm of an expected count.",
+            "b starts at the mean of the counts: b is the logarithm of an expected count.",
         ),
         Mistake(
             {"np.zeros(D), float(np.log(t.mean()))": "np.zeros(D), 0.0"},
-            "b starts at 0, an expected count of 1: log of the counts' mean is the best constant.",
+            "b starts at 0, an expected count of 1: the best constant is the log of the mean count.",
         ),
     ),
     hints=(
@@ -99,18 +99,18 @@ _W33, _B3 = normal(3, 3), normal(3)
 def _gradient(head: heads.Head, t: Array) -> Part:
     return Part(
         "gradient",
-        f"the gradient of the {type(head).__name__} head, against differences",
+        f"the gradient of the {type(head).__name__} head, against finite differences",
         lambda program: program.gradient(head, _W33, _B3, _X3, t),
         expected=lambda plain: by_differences(lambda W, b: head.loss(_X3 @ W + b, t).sum() / len(t), _W33, _B3),
         tolerance=1e-6,
-        by="by differences of the loss",
+        by="by finite differences of the loss",
     )
 
 
 def _epochs(head: heads.Head, t: Array) -> Part:
     return Part(
         "fit",
-        f"three epochs of the {type(head).__name__} head",
+        f"three epochs with the {type(head).__name__} head",
         lambda program: program.fit(head, _X3, t, epochs=3, batch_size=16),
     )
 
@@ -120,9 +120,9 @@ _ONE_GRADIENT = Assignment(
     title="One gradient for all generalized linear models",
     plain="glm",
     write={"gradient": (), "fit": ("rng", "W, b = np", "for", "order", "rows", "return")},
-    task="""Linear, logistic, softmax and Poisson regression are one program. What is different is in the head:
-    head.slope(z, t) is y - t for all four. Write the gradient by W and b of the mean loss for any head, with K
-    outputs: x has shape (N, D), W (D, K), t (N, K). Then train by it.""",
+    task="""Linear, logistic, softmax and Poisson regression are one program. Only the head differs: head.slope(z, t) is
+    y - t for all four. Write the gradient of the mean loss with respect to W and b for any head with K outputs: x has
+    shape (N, D), W (D, K), t (N, K). Then train with it.""",
     run="""
         from linnet.plain.heads import Categorical, Poisson
 
@@ -140,7 +140,7 @@ _ONE_GRADIENT = Assignment(
     mistakes=(
         Mistake(
             {"head.slope(x @ W + b, t) / len(x)": "head.slope(x @ W + b, t)"},
-            "it is the sum over the rows: divide by N.",
+            "this is the sum over the rows: divide by N.",
         ),
         Mistake(
             {"head.slope(x @ W + b, t) / len(x)": "(x @ W + b - t) / len(x)"},
@@ -149,7 +149,7 @@ _ONE_GRADIENT = Assignment(
         Mistake({"head.slope(x @ W + b, t) / len(x)": "head.slope(x @ W, t) / len(x)"}, "b is missing in z = x W + b."),
         Mistake(
             {"return x.T @ delta, delta.sum(axis=0)": "return x.T @ delta, delta.mean(axis=0)"},
-            "the slope for b is divided by N twice: delta has it already.",
+            "the slope of b is divided by N twice: delta is divided by it already.",
         ),
         Mistake(
             {
@@ -163,7 +163,7 @@ _ONE_GRADIENT = Assignment(
                 "W, b = W - eta * dW, b - eta * db": "W = W - eta * dW\n            _, db = gradient(head, W, b, "
                 "x[rows], t[rows])\n            b = b - eta * db"
             },
-            "b's slope is taken after W has moved: both steps use the gradient of the same place.",
+            "the slope of b is taken after W has moved: both steps use the gradient at the same point.",
         ),
     ),
     hints=(
@@ -175,13 +175,13 @@ _ONE_GRADIENT = Assignment(
 
 _LIKELIHOODS = Assignment(
     name="likelihoods",
-    title="Likelihoods: probabilities behind the losses",
+    title="Likelihoods: the probabilities behind the losses",
     plain="likelihood",
     write={"bernoulli": (), "multinomial": (), "poisson": (), "log_loss": (), "margin": ()},
-    task="""Training looks for the parameters that make the targets most probable. Write the probabilities of the
-    course: of yes or no, of counts of several kinds (two 3s and three 4s in five throws of a die have probability 10
-    / 6^5), of a count. Then the loss of a classifier in terms of its scores, log sum_k e^z_k - z_t, and its margin,
-    which it is a soft form of.""",
+    task="""Training looks for the parameters that make the targets most probable. Write the probabilities that the
+    course uses: of yes or no, of counts of several kinds (two 3s and three 4s in five throws of a die have probability
+    10 / 6^5), and of a single count. Then write the loss of a classifier in terms of its scores, log sum_k e^z_k - z_t,
+    and its margin, of which that loss is a smooth version.""",
     run="""
         print("two 3s and three 4s:", multinomial([0, 0, 2, 3, 0, 0], [1 / 6] * 6), "=", 10 / 6**5)
         z = np.array([[2.0, 1.0, 0.0]])
@@ -195,7 +195,7 @@ _LIKELIHOODS = Assignment(
             "two 3s and three 4s in five throws",
             lambda program: program.multinomial([0, 0, 2, 3, 0, 0], [1 / 6] * 6),
         ),
-        Part("multinomial", "one throw of a loaded coin", lambda program: program.multinomial([1, 0], [0.7, 0.3])),
+        Part("multinomial", "one toss of a loaded coin", lambda program: program.multinomial([1, 0], [0.7, 0.3])),
         Part(
             "poisson", "counts from 0 to 4 with mean 2.5", lambda program: [program.poisson(k, 2.5) for k in range(5)]
         ),
@@ -210,11 +210,11 @@ _LIKELIHOODS = Assignment(
         ),
         Mistake(
             {"    return ways * prod(": "    return prod("},
-            "the orders are missing: N! / (x_1! ... x_K!) ways lead to the same counts.",
+            "the number of orders is missing: N! / (x_1! ... x_K!) sequences have the same counts.",
         ),
         Mistake(
             {"factorial(sum(x)) // prod(factorial(n) for n in x)": "factorial(sum(x))"},
-            "results of one kind look alike: divide N! by x_k! for each kind.",
+            "outcomes of one kind cannot be told apart: divide N! by x_k! for each kind.",
         ),
         Mistake(
             {"return y**k * exp(-y) / factorial(k)": "return y**k * exp(-y)"},
@@ -251,9 +251,9 @@ _NEWTON = Assignment(
     plain="newton",
     write={"minimise": ("theta = np", "for", "return"), "irls": ("x = np", "t, free", "return")},
     task="""With second derivatives a few steps are enough. A step is H^-1 g, with the gradient g and the matrix H of
-    second derivatives; halve it as long as it leads uphill, and stop when it is next to nothing. For a generalized
-    linear model g = x'(y - t) and H = x' diag(c) x, where c is the curvature of each row's loss; a penalty l2 |w|^2 /
-    2 adds l2 w and l2.""",
+    second derivatives; halve it as long as it leads uphill, and stop when it is negligible. For a generalized linear
+    model g = x'(y - t) and H = x' diag(c) x, where c is the curvature of each row's loss. A penalty l2 |w|^2 / 2 adds
+    l2 w to g and l2 to the diagonal of H, except for the bias.""",
     run="""
         from linnet.plain.heads import Bernoulli
 
@@ -307,7 +307,7 @@ _NEWTON = Assignment(
                 "        while np.abs(step).max() > 1e-12 and E(theta - step) > E(theta):\n"
                 "            step = step / 2\n": ""
             },
-            "a step that leads uphill is taken: halve it until E falls.",
+            "a step that leads uphill is taken as it is: halve it until E falls.",
         ),
         Mistake(
             {
@@ -325,7 +325,7 @@ _NEWTON = Assignment(
         ),
     ),
     hints=(
-        "np.linalg.lstsq(H(theta), g(theta), rcond=1e-12)[0] is H^-1 g, also where H is singular.",
+        "np.linalg.lstsq(H(theta), g(theta), rcond=1e-12)[0] is H^-1 g, and exists even where H is singular.",
         "E, g and H of irls are functions of theta: the last number of theta is b, the weight of the column of ones.",
     ),
     page="linear",

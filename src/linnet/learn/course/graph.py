@@ -7,7 +7,7 @@ from linnet.learn.course.samples import Array, normal
 
 
 def _graph(program: Any, formula: Any, *values: Any) -> list[Array]:
-    """Value and gradients of a formula of nodes."""
+    """The value and the gradients of a formula made of nodes."""
     nodes = [program.Node(value) for value in values]
     end = formula(program, *nodes)
     end.backward()
@@ -29,10 +29,10 @@ _GRAPH = Assignment(
         "relu": (),
     },
     given=("Node", "fitted", "as_node", "exp", "log", "tanh", "relu"),
-    task="""Every operation makes a node that knows its inputs, and for each of them a function from the gradient that
-    arrives at the node to the input's share of it. backward sets the gradient of the last node to 1, goes through all
+    task="""Every operation makes a node that knows its inputs and, for each of them, a function that turns the gradient
+    arriving at the node into that input's share. backward sets the gradient of the last node to 1, goes through all
     nodes from the last to the first (reversed(self.in_order())), and adds each node's shares to the gradients of its
-    inputs, fitted to their shape. Adding matters: a value that is used twice gets a share from both.""",
+    inputs, fitted to their shapes. Adding matters: a value that is used twice gets a share from each use.""",
     run="""
         w = Node([1.0, 2.0])
         E = ((w * 3 - 1) ** 2).sum()
@@ -77,26 +77,27 @@ _GRAPH = Assignment(
     mistakes=(
         Mistake(
             {"before.gradient = before.gradient + fitted(": "before.gradient = fitted("},
-            "a value that is used twice keeps only one share: add what arrives by all branches.",
+            "a value that is used twice keeps only one share: add up what arrives from all its uses.",
         ),
         Mistake(
             {"for node in reversed(self.in_order()):": "for node in self.in_order():"},
-            "nodes are taken from the first to the last: what a node passes on must have arrived before.",
+            "nodes are visited from the first to the last: a node can pass on only what has arrived, so start at "
+            "the last.",
         ),
         Mistake(
             {"        self.gradient = np.ones_like(self.value)\n": ""}, "the last node's gradient stays 0: dE/dE = 1."
         ),
         Mistake(
             {"fitted(share(node.gradient), before.value.shape)": "share(node.gradient)"},
-            "a bias gets a gradient with a row for each row: use fitted, which sums over the rows to which it was "
-            "added.",
+            "the gradient of a bias has one row per row of data: use fitted, which sums over the rows to which the "
+            "bias was added.",
         ),
         Mistake(
             {
                 "(a, lambda g: g * b.value), (b, lambda g: g * a.value)": "(a, lambda g: g * a.value), (b, lambda g: "
                 "g * b.value)"
             },
-            "the factors are swapped: the slope of a b by a is b.",
+            "the factors are swapped: the derivative of a b with respect to a is b.",
         ),
         Mistake(
             {
@@ -111,11 +112,11 @@ _GRAPH = Assignment(
                 "    return Node(y, (x, lambda "
                 "g: y))"
             },
-            "the gradient that arrives is lost: each share is g times the slope.",
+            "the gradient that arrives is left out: each share is g times the slope.",
         ),
         Mistake(
             {"(x, lambda g: g * (1 - y**2))": "(x, lambda g: g * (1 - np.tanh(y) ** 2))"},
-            "tanh is taken twice: y is tanh(x) already.",
+            "tanh is applied twice: y is tanh(x) already.",
         ),
         Mistake({"(x, lambda g: g * (x.value > 0))": "(x, lambda g: g)"}, "the slope of relu is 0 where x is below 0."),
     ),

@@ -1,4 +1,4 @@
-"""Linear regression: predictions, the best weights, and the walk there."""
+"""Linear regression: predictions, the best weights, and gradient descent towards them."""
 
 from linnet.learn.assignment import Assignment, Mistake, Part
 from linnet.learn.course.samples import by_differences, normal, rows_of
@@ -11,7 +11,7 @@ _PREDICTION = Assignment(
     plain="linear_regression",
     write={"predict": (), "loss": ()},
     task="""The first model. Each row of x is a patient with D = 10 measurements; the prediction is a weighted sum of
-    them plus b. Then say how good predictions are: half the mean of the squared errors.""",
+    them plus b. Then measure how good the predictions are: half the mean of the squared errors.""",
     run="""
         x, t = data.patients()
         w, b = np.zeros(10), t.mean()
@@ -34,19 +34,19 @@ _PREDICTION = Assignment(
         Mistake({"return x @ w + b": "return x @ w"}, "the bias is missing: y = x w + b."),
         Mistake(
             {"return x @ w + b": "return x * w + b"},
-            "* multiplies number by number and keeps both axes; x w is a sum over the D inputs, which is x @ w.",
+            "* multiplies element by element and keeps both axes; x w is a sum over the D inputs, which is x @ w.",
         ),
         Mistake(
             {".mean() / 2)": ".sum() / 2)"},
-            "it is the sum over the rows: the loss is their mean, or it would grow with every row that is added.",
+            "this is the sum over the rows: the loss is their mean, or it would grow with every row that is added.",
         ),
         Mistake(
             {".mean() / 2)": ".mean())"},
-            "the half is missing: E is half the mean squared error, so that its slope is y - t.",
+            "the factor 1/2 is missing: E is half the mean squared error, so that its slope is y - t.",
         ),
         Mistake(
             {"((predict(w, b, x) - t) ** 2).mean() / 2": "(predict(w, b, x) - t).mean() / 2"},
-            "the square is missing: errors above and below cancel, and the loss may be negative.",
+            "the square is missing: positive and negative errors cancel, and the loss may be negative.",
         ),
         Mistake(
             {"float(((predict(w, b, x) - t) ** 2).mean() / 2)": "np.sqrt(((predict(w, b, x) - t) ** 2).mean())"},
@@ -54,7 +54,7 @@ _PREDICTION = Assignment(
         ),
         Mistake(
             {"((predict(w, b, x) - t) ** 2).mean() / 2": "((predict(w, b, x) - t) ** 2).sum() / len(w) / 2"},
-            "it is divided by the number of inputs, D: the mean runs over the N rows.",
+            "this is divided by the number of inputs, D: the mean runs over the N rows.",
         ),
         Mistake(
             {"((predict(w, b, x) - t) ** 2).mean() / 2": "abs(predict(w, b, x) - t).mean() / 2"},
@@ -63,7 +63,7 @@ _PREDICTION = Assignment(
     ),
     hints=(
         "x has shape (N, D) and w has shape (D,). x @ w has shape (N,): one sum of D products per row.",
-        "NumPy adds b to every row by itself. For the loss: (y - t) ** 2, then .mean(), then half of it.",
+        "NumPy adds b to every row on its own. For the loss: (y - t) ** 2, then .mean(), then half of that.",
     ),
     page="regression",
 )
@@ -74,12 +74,12 @@ _LEAST_SQUARES = Assignment(
     plain="linear_regression",
     write={"closed_form": ()},
     given=("predict", "loss"),
-    task="""At the minimum of the loss its slopes are zero: x'(x w - t) = 0, a system of D linear equations, x'x w =
+    task="""At the minimum of the loss all its slopes are zero: x'(x w - t) = 0, a system of D linear equations, x'x w =
     x't. Solve it. The bias is one more weight, that of an input which is always 1: add a column of ones to x.""",
     run="""
         x, t = data.patients()
         w, b = closed_form(x, t)
-        print("loss of the mean:", loss(w * 0, t.mean(), x, t), "- least loss:", loss(w, b, x, t))
+        print("loss of the mean:", loss(w * 0, t.mean(), x, t), "- smallest loss:", loss(w, b, x, t))
     """,
     imports=("from linnet.learn import data",),
     parts=(
@@ -126,9 +126,10 @@ _DESCENT = Assignment(
         "gradient_descent": ("N, D", "B =", "rng", "w, b = np", "path", "for", "order", "return"),
     },
     given=("predict", "loss"),
-    task="""Most models have no closed form. Instead: look at the slope, take a step against it, and again. First the
-    gradient of the loss, then the walk: in each step, take the next B rows of the order, their gradient, and move w
-    and b by eta times that. All rows (B = N), one (B = 1) or some make the difference between the three kinds.""",
+    task="""Most models have no closed form. Instead: look at the slope, take a step against it, and repeat. First write
+    the gradient of the loss, then the walk: each step takes the gradient on the next B rows of the order, and moves w
+    and b by eta times that, downhill. The three kinds differ in B alone: all rows (batch), one (stochastic) or a few
+    (minibatch).""",
     run="""
         x, t = data.patients()
         for B in (None, 32, 1):
@@ -139,11 +140,11 @@ _DESCENT = Assignment(
     parts=(
         Part(
             "gradient",
-            "the gradient on 32 patients, against differences",
+            "the gradient on 32 patients, against finite differences",
             lambda program: program.gradient(_W, _B, *rows_of("patients", 0, 32)),
             expected=lambda plain: by_differences(lambda w, b: plain.loss(w, b, *rows_of("patients", 0, 32)), _W, _B),
             tolerance=1e-5,
-            by="by differences of the loss",
+            by="by finite differences of the loss",
         ),
         Part(
             "gradient_descent",
@@ -157,7 +158,7 @@ _DESCENT = Assignment(
         ),
         Part(
             "gradient_descent",
-            "an epoch by batches of 32, the last of which has 18 rows",
+            "an epoch in batches of 32, the last one of 18 rows",
             lambda program: program.gradient_descent(*rows_of("patients", 0, 50), batch_size=32, epochs=1),
         ),
         Part(
@@ -173,18 +174,19 @@ _DESCENT = Assignment(
         ),
         Mistake(
             {"return x.T @ delta / len(x), float(delta.mean())": "return x.T @ delta, float(delta.sum())"},
-            "it is the sum over the rows: the gradient of the mean loss is the mean, 32 times smaller on 32 rows.",
+            "this is the sum over the rows: the gradient of the mean loss is the mean, 1/32 of the sum on 32 rows.",
         ),
         Mistake(
             {"return x.T @ delta / len(x), float(delta.mean())": "return x.T @ delta / len(x), 0.0"},
-            "the slope for b is missing: it is the mean of y - t.",
+            "the slope of b is missing: it is the mean of y - t.",
         ),
         Mistake(
             {
                 "return x.T @ delta / len(x), float(delta.mean())": "return 2 * x.T @ delta / len(x), 2 * "
                 "float(delta.mean())"
             },
-            "it is twice too large: the loss has a half in front of the square, which cancels the 2 of its slope.",
+            "it is too large by a factor of 2: the loss has a half in front of the square, which cancels the 2 of "
+            "its slope.",
         ),
         Mistake(
             {"w, b = w - eta * dw, b - eta * db": "w, b = w + eta * dw, b + eta * db"},
@@ -200,7 +202,7 @@ _DESCENT = Assignment(
         ),
         Mistake(
             {"rows = order[start : start + B]": "rows = np.arange(N)[start : start + B]"},
-            "rows are taken in their own order: take them in the random order of this epoch.",
+            "rows are taken in the order of the table: take them in the random order of this epoch.",
         ),
         Mistake(
             {"            path.append((w, b))": "        path.append((w, b))"},
@@ -211,7 +213,8 @@ _DESCENT = Assignment(
         "With delta = y - t, of shape (N,): the sum over rows of delta_i x_i is x.T @ delta.",
         "Inside the loops: rows = order[start : start + B], dw, db = gradient(w, b, x[rows], t[rows]), a step, "
         "path.append((w, b)).",
-        "Write w = w - eta * dw, not w -= eta * dw: the path would hold one array that keeps changing.",
+        "Write w = w - eta * dw, not w -= eta * dw: otherwise the path holds the same array many times, and it "
+        "keeps changing.",
     ),
     page="regression",
 )

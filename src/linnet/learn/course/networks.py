@@ -11,12 +11,12 @@ _A = normal(3, 4)
 
 _NUMERIC = Assignment(
     name="numeric-gradient",
-    title="The gradient by differences: a check of all that follows",
+    title="The numeric gradient: a check on everything that follows",
     plain="numeric_gradient",
     write={"numeric_gradient": (), "largest_difference": ()},
-    task="""Move one parameter a little up and a little down, and see how F changes: (F(theta + e) - F(theta - e)) /
-    2e. That takes two evaluations of F for each parameter, so it is no method of training, but a check of a gradient
-    that was derived by hand. theta has any shape, and must be the same afterwards as before.""",
+    task="""Move one parameter a little up and a little down, and see how F changes: (F(theta + e) - F(theta - e)) / 2e.
+    That takes two evaluations of F for each parameter, so it is not a way to train, but a check on a gradient that was
+    derived by hand. theta may have any shape, and must be unchanged afterwards.""",
     run="""
         theta = np.array([1.0, 2.0])
         g = numeric_gradient(lambda u: float((u**3).sum()), theta)
@@ -37,7 +37,7 @@ _NUMERIC = Assignment(
         ),
         Part(
             "numeric_gradient",
-            "another e",
+            "a different e",
             lambda program: program.numeric_gradient(lambda u: float((u**3).sum()), np.array([1.0]), 0.1),
         ),
         Part(
@@ -53,13 +53,13 @@ _NUMERIC = Assignment(
     mistakes=(
         Mistake(
             {"g[j] = (F(theta + step) - F(theta - step)) / (2 * e)": "g[j] = (F(theta + step) - F(theta)) / e"},
-            "this is the difference to one side, whose error is e times the curvature: take F(theta + e) - F(theta - "
-            "e), over 2e.",
+            "this is the one-sided difference, whose error is e / 2 times the second derivative: take (F(theta + "
+            "e) - F(theta - e)) / 2e.",
         ),
-        Mistake({"/ (2 * e)": "/ e"}, "it is twice too large: theta + e and theta - e are 2e apart."),
+        Mistake({"/ (2 * e)": "/ e"}, "it is too large by a factor of 2: theta + e and theta - e are 2e apart."),
         Mistake(
             {"        step[j] = e\n": "        step[...] = e\n"},
-            "all parameters move at once: move one at a time, to see what it alone does.",
+            "all parameters move at once: move one at a time, to see the effect of that one.",
         ),
         Mistake(
             {"    g = np.zeros(theta.shape)\n": "    g = np.zeros(theta.shape, int)\n"},
@@ -75,8 +75,8 @@ _NUMERIC = Assignment(
         ),
     ),
     hints=(
-        "for j in np.ndindex(*theta.shape) goes through the places of an array of any shape.",
-        "Make an array of zeros with e at place j, and add it to theta: theta + step is a new array.",
+        "for j in np.ndindex(*theta.shape) goes through the indices of an array of any shape.",
+        "Make an array of zeros with e at index j, and add it to theta: theta + step is a new array.",
     ),
     page="optimizers",
 )
@@ -105,7 +105,7 @@ _FORWARD = Assignment(
             "shapes: 5 inputs, 4 hidden units, 3 classes",
             lambda program: shapes("W_h b_h W_y b_y", program.start(5, 4, 3, np.random.default_rng(0))),
         ),
-        Part("start", "weights drawn", lambda program: program.start(5, 4, 3, np.random.default_rng(0))),
+        Part("start", "the weights drawn", lambda program: program.start(5, 4, 3, np.random.default_rng(0))),
         Part(
             "forward",
             "hidden units and probabilities of 32 digits",
@@ -124,7 +124,7 @@ _FORWARD = Assignment(
                 "rng.uniform(-1, 1, (D, H)) / np.sqrt(D)": "np.zeros((D, H))",
                 "rng.uniform(-1, 1, (H, K)) / np.sqrt(H)": "np.zeros((H, K))",
             },
-            "all weights are 0: then all hidden units are the same, get the same gradient, and stay the same for ever.",
+            "all weights are 0: then all hidden units are the same, get the same gradient, and stay the same forever.",
         ),
         Mistake(
             {
@@ -138,7 +138,7 @@ _FORWARD = Assignment(
                 "rng.uniform(-1, 1, (D, H)) / np.sqrt(D)": "rng.uniform(-1, 1, (D, H)) / D",
                 "rng.uniform(-1, 1, (H, K)) / np.sqrt(H)": "rng.uniform(-1, 1, (H, K)) / H",
             },
-            "the square root is missing: the bound is 1/sqrt(inputs).",
+            "the square root is missing: the bound is 1 / sqrt(inputs).",
         ),
         Mistake(
             {
@@ -154,7 +154,7 @@ _FORWARD = Assignment(
         Mistake({"h = np.tanh(x @ W_h + b_h)": "h = np.tanh(x @ W_h)"}, "b_h is missing in the hidden layer."),
         Mistake(
             {"z = h @ W_y + b_y": "z = np.tanh(h @ W_y + b_y)"},
-            "there is a tanh too many: the scores z of the last layer go into the softmax as they are.",
+            "there is one tanh too many: the scores z of the last layer go into the softmax as they are.",
         ),
         Mistake(
             {"e = np.exp(z - z.max(axis=1, keepdims=True))": "e = np.exp(z)"},
@@ -162,19 +162,19 @@ _FORWARD = Assignment(
         ),
         Mistake(
             {"return h, e / e.sum(axis=1, keepdims=True)": "return h, e / e.sum()"},
-            "the sum runs over all rows: each row has to sum to 1 by itself.",
+            "the sum runs over all rows: each row has to sum to 1 on its own.",
         ),
         Mistake(
             {
                 "return float(-np.log(p[np.arange(len(t)), t]).mean())": "return float(-np.log(p[np.arange(len(t)), "
                 "t]).sum())"
             },
-            "it is the sum over the rows: the loss is their mean.",
+            "this is the sum over the rows: the loss is their mean.",
         ),
     ),
     hints=(
         "start returns a list of four: [W_h, np.zeros(H), W_y, np.zeros(K)]; W_h has shape (D, H).",
-        "W_h, b_h, W_y, b_y = weights takes the list apart.",
+        "W_h, b_h, W_y, b_y = weights unpacks the list.",
         "p[np.arange(len(t)), t] is the probability of the true class of each row.",
     ),
     page="mlp",
@@ -188,11 +188,11 @@ def _slopes(plain: Any) -> list[Array]:
 def _slope(place: int, name: str) -> Part:
     return Part(
         "backward",
-        f"{name}, against differences",
+        f"{name}, against finite differences",
         lambda program: program.backward(_WEIGHTS, *_DIGITS)[place],
         expected=lambda plain: _slopes(plain)[place],
         tolerance=1e-6,
-        by="by differences of the loss",
+        by="by finite differences of the loss",
     )
 
 
@@ -203,7 +203,7 @@ _BACKWARD = Assignment(
     write={"backward": ()},
     given=("start", "forward", "loss"),
     task="""Go through the lines of the forward pass from the last to the first, each by the chain rule. The formulas
-    are below. At the end there are four slopes, of the same shapes as W_h, b_h, W_y and b_y. They are compared with
+    are below. The result is four slopes, of the same shapes as W_h, b_h, W_y and b_y. They are compared with finite
     differences of the loss.""",
     run="""
         from linnet.plain.numeric_gradient import largest_difference
@@ -231,7 +231,8 @@ _BACKWARD = Assignment(
         ),
         Mistake(
             {"    dz /= len(x)\n": ""},
-            "dE/dz is not divided by N: E is the mean over the rows, so all slopes are 32 times too large on 32 rows.",
+            "dE/dz is not divided by N: E is the mean over the rows, so all slopes are too large by a factor of 32 "
+            "on 32 rows.",
         ),
         Mistake(
             {
@@ -243,7 +244,7 @@ _BACKWARD = Assignment(
         Mistake({"dz_h = dh * (1 - h**2)": "dz_h = dh"}, "the slope of tanh is missing: dE/dz_h = dE/dh (1 - h^2)."),
         Mistake(
             {"dz_h = dh * (1 - h**2)": "dz_h = dh * (1 - np.tanh(h) ** 2)"},
-            "tanh is taken twice: h is tanh(z_h) already, so that its slope is 1 - h^2.",
+            "tanh is applied twice: h is tanh(z_h) already, so that its slope is 1 - h^2.",
         ),
         Mistake(
             {"dz_h = dh * (1 - h**2)": "dz_h = dh * h * (1 - h)"},
@@ -257,7 +258,7 @@ _BACKWARD = Assignment(
                 "return [x.T @ dz_h, dz_h.sum(axis=0), h.T @ dz, dz.sum(axis=0)]": "return [h.T @ dz, dz.sum(axis=0), "
                 "x.T @ dz_h, dz_h.sum(axis=0)]"
             },
-            "the order is another one: return the slopes of W_h, b_h, W_y and b_y, the hidden layer first.",
+            "the order is wrong: return the slopes of W_h, b_h, W_y and b_y, the hidden layer first.",
         ),
         Mistake(
             {"h.T @ dz, dz.sum(axis=0)]": "dz.T @ h, dz.sum(axis=0)]"},
@@ -268,18 +269,18 @@ _BACKWARD = Assignment(
         ),
         Mistake(
             {"dz_h.sum(axis=0), h.T @ dz, dz.sum(axis=0)]": "dz_h.sum(axis=0), h.T @ dz, dz.mean(axis=0)]"},
-            "the slope for b_y is divided by N twice: dE/dz has it already, so sum.",
+            "the slope of b_y is divided by N twice: dE/dz is divided by it already, so sum.",
         ),
         Mistake(
             {"return [x.T @ dz_h,": "return [x.T @ dh,"},
-            "dE/dW_h uses dE/dh: it is x' dE/dz_h, behind the slope of tanh.",
+            "dE/dW_h uses dE/dh: it is x' dE/dz_h, which includes the slope of tanh.",
         ),
     ),
     hints=(
         "dz = p.copy(); dz[np.arange(len(t)), t] -= 1; dz /= len(x). Without .copy(), p itself would change.",
         "dh = dz @ W_y.T has the shape of h; dz_h = dh * (1 - h**2).",
-        "Each W has the slope (its inputs)' (the slope of its outputs): h.T @ dz and x.T @ dz_h. Each b the sum over "
-        "the rows.",
+        "The slope of each W is (its inputs)' (the slope of its outputs): h.T @ dz and x.T @ dz_h. That of each b "
+        "is the sum over the rows.",
     ),
     page="mlp",
 )
@@ -291,20 +292,21 @@ _TRAIN = Assignment(
     write={"train": ("rng", "weights, history = ", "return")},
     given=("start", "forward", "loss", "backward"),
     task="""The goal of the course: a network that learns. For each epoch draw an order of the rows by
-    rng.permutation(len(x)). For each batch of it, take the slopes by backward and move every weight against its slope
-    by eta. After each epoch, append the loss on all rows to the history.""",
+    rng.permutation(len(x)). For each batch of it, compute the slopes with backward and move every weight against its
+    slope, by eta times the slope. After each epoch, append the loss on all rows to the history.""",
     run="""
         x, t, new_x, new_t = data.split(*data.digits())
         weights, history = train(x, t, 32, 10, epochs=50)
         right = (forward(weights, new_x)[1].argmax(axis=1) == new_t).mean()
-        print(f"loss {history[0]:.3f} after one epoch, {history[-1]:.3f} after the last; {right:.1%} of digits right")
+        print(f"loss {history[0]:.3f} after one epoch, {history[-1]:.3f} after the last; {right:.1%} of new digits "
+            f"are classified correctly")
     """,
     imports=("from linnet.learn import data",),
     parts=(
-        Part("train", "one step with all of 32 rows", lambda program: program.train(*_DIGITS, 8, 10, epochs=1)),
+        Part("train", "one step on all 32 rows", lambda program: program.train(*_DIGITS, 8, 10, epochs=1)),
         Part(
             "train",
-            "an epoch by batches of 32, the last of which has 4 rows",
+            "an epoch in batches of 32, the last one of 4 rows",
             lambda program: program.train(*rows_of("digits", 0, 100), 8, 10, epochs=1),
         ),
         Part(
@@ -347,7 +349,7 @@ _TRAIN = Assignment(
                 "dw in zip(weights, slopes, "
                 "strict=True)]"
             },
-            "the mean is taken twice: backward has divided by the number of rows already.",
+            "the mean is taken twice: backward divides by the number of rows already.",
         ),
         Mistake(
             {
@@ -368,12 +370,12 @@ _TRAIN = Assignment(
         ),
         Mistake(
             {"t[rows])\n            weights": "t[first : first + batch_size])\n            weights"},
-            "the rows of x and t do not belong together: x[rows] goes with t[rows].",
+            "the rows of x and t do not match: x[rows] goes with t[rows].",
         ),
         Mistake(
             {"        order = rng.permutation(len(x))\n": "        order = rng.choice(len(x), len(x))\n"},
-            "rows are drawn with replacement, so that some come twice and others never: rng.permutation(len(x)) "
-            "has each once.",
+            "rows are drawn with replacement, so that some come up twice and others never: rng.permutation(len(x)) "
+            "has each exactly once.",
         ),
         Mistake(
             {
@@ -392,11 +394,11 @@ _TRAIN = Assignment(
                 "        history.append(loss(weights, x, t))\n": "",
                 "        order = rng": "        history.append(loss(weights, x, t))\n        order = rng",
             },
-            "the history has the loss before each epoch: append that after it.",
+            "the history has the loss before each epoch: append the loss after it.",
         ),
         Mistake(
             {"        order = rng": "        weights = start(x.shape[1], H, K, rng)\n        order = rng"},
-            "the weights start anew in each epoch, and forget all they have learned: start is called once, above.",
+            "the weights start over in each epoch and lose all they have learned: call start once, before the loop.",
         ),
         Mistake(
             {"        order = rng.permutation(len(x))\n": "        order = np.arange(len(x))\n"},
@@ -419,7 +421,7 @@ _TRAIN = Assignment(
         ),
         Mistake(
             {"history.append(loss(weights, x, t))": "history.append(loss(weights, x[rows], t[rows]))"},
-            "the history has the loss of the last batch: take that on all rows.",
+            "the history has the loss of the last batch: take the loss on all rows.",
         ),
     ),
     hints=(

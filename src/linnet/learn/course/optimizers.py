@@ -8,7 +8,7 @@ from linnet.learn.course.samples import Array, normal
 
 
 def _steps(program: Any, name: str, count: int = 3, **parameters: Any) -> list[Array]:
-    """Where an optimizer goes: from one place, with gradients that change."""
+    """The steps of an optimizer from one starting point, with gradients that change."""
     optimizer, theta, way = getattr(program, name)(**parameters), normal(4), []
     for k in range(count):
         theta = optimizer.step(theta, normal(4, seed=20 + k))
@@ -28,7 +28,7 @@ _OPTIMIZERS = Assignment(
     given=("SGD",),
     task="""Each optimizer has a step from theta and the gradient g to the next theta, and remembers something:
     momentum the velocity v, Adagrad the sum s of squared gradients, RMSprop their running mean, Adam running means m
-    of g and v of g^2, which start at 0 and are corrected for it in step k: the rate of step k is eta sqrt(1 -
+    of g and v of g^2, which start at 0, for which the rate of step k makes up: it is eta sqrt(1 -
     beta_2^k) / (1 - beta_1^k). Nesterov's step is mu v - eta g with the new v. With amsgrad, Adam divides by the
     largest v so far.""",
     run="""
@@ -36,7 +36,7 @@ _OPTIMIZERS = Assignment(
             theta = np.array([2.0, 1.0])
             for _ in range(100):
                 theta = optimizer.step(theta, np.array([1.0, 20.0]) * theta)  # a long valley
-            print(f"{type(optimizer).__name__:9} is at {theta.round(4)} after 100 steps; the minimum is at 0")
+            print(f"{type(optimizer).__name__:9} has reached {theta.round(4)} after 100 steps; the minimum is at 0")
     """,
     parts=tuple(
         _part(name, what, count, more)
@@ -78,7 +78,7 @@ _OPTIMIZERS = Assignment(
             },
             "this is plain momentum: Nesterov's step is mu v - eta g with the new v.",
         ),
-        Mistake({"self.s = self.s + g**2": "self.s = g**2"}, "the sum forgets: s = s + g^2."),
+        Mistake({"self.s = self.s + g**2": "self.s = g**2"}, "the sum decays: Adagrad's never does, s = s + g^2."),
         Mistake(
             {
                 "        self.s = self.s + g**2\n        return theta - self.eta * g / np.sqrt(self.s + "
@@ -96,11 +96,11 @@ _OPTIMIZERS = Assignment(
                 "self.s = self.rho * self.s + (1 - self.rho) * g**2": "self.s = (1 - self.rho) * self.s + self.rho * "
                 "g**2"
             },
-            "rho and 1 - rho are swapped: rho is what stays.",
+            "rho and 1 - rho are swapped: rho is the weight of the old mean.",
         ),
         Mistake(
             {"eta_k = self.eta * np.sqrt(1 - self.beta_2**self.k) / (1 - self.beta_1**self.k)": "eta_k = self.eta"},
-            "the correction of the start is missing: m and v begin at 0, so the rate of step k is eta sqrt(1 - "
+            "the correction for the start is missing: m and v begin at 0, so the rate of step k is eta sqrt(1 - "
             "beta_2^k) / (1 - beta_1^k).",
         ),
         Mistake(
@@ -108,7 +108,7 @@ _OPTIMIZERS = Assignment(
                 "        self.k += 1\n": "",
                 "        return theta - eta_k * self.m": "        self.k += 1\n        return theta - eta_k * self.m",
             },
-            "k is counted after the step: the first step is k = 1, or its correction divides by 0.",
+            "k is increased too late: the first step has k = 1; with k = 0, its correction divides by 0.",
         ),
         Mistake(
             {
@@ -123,8 +123,8 @@ _OPTIMIZERS = Assignment(
         ),
     ),
     hints=(
-        "Everything works number by number on arrays: g**2, np.sqrt(s).",
-        "What is remembered starts as the number 0.0 and becomes an array by itself: self.v = self.mu * self.v - "
+        "Everything works on arrays element by element: g**2, np.sqrt(s).",
+        "What is remembered starts as the number 0.0 and becomes an array on its own: self.v = self.mu * self.v - "
         "self.eta * g.",
         "Adam: self.k += 1 first; then m, v, the rate of this step, and theta - rate * m / (sqrt(v) + epsilon).",
     ),

@@ -25,7 +25,7 @@ def learn(x: Array, t: Array) -> Any:
 
 
 class _Asked:
-    """A learner that remembers what it was asked, instead of learning."""
+    """A learner that records its arguments instead of learning."""
 
     def __init__(self) -> None:
         self.calls: list[list[Array]] = []
@@ -74,9 +74,9 @@ _REST = Assignment(
     plain="one_vs_rest",
     write={"fit": (), "scores": (), "by_score": (), "by_lot": ()},
     task="""K binary classifiers, class k against all others. learn(x, t), with t = 0 or 1, returns a score function:
-    above 0 means yes. Predict the class with the highest score, or, if all one knows is yes and no, draw one of those
-    that say yes, with equal probability: with n of them and a number u in [0, 1) the one of index int(u n). If none
-    says yes, take the highest score.""",
+    above 0 means yes. Predict the class with the highest score or, if all you know is yes or no, draw one of the
+    classes whose classifiers say yes, with equal probability: with n of them and a number u in [0, 1), the one of index
+    int(u n). If none says yes, take the highest score.""",
     run=_RUN.format(learn=_LEARN, predict="by_score(scores(classifiers, new_x))"),
     imports=("from linnet.learn import data",),
     parts=(
@@ -88,7 +88,7 @@ _REST = Assignment(
         ),
         Part("by_score", "the highest score", lambda program: program.by_score(_S)),
         Part("by_lot", "yes or no: drawn among those that say yes", lambda program: program.by_lot(_YES, _U)),
-        Part("by_lot", "nobody says yes", lambda program: program.by_lot(-np.exp(_S), _U[:8])),
+        Part("by_lot", "none says yes", lambda program: program.by_lot(-np.exp(_S), _U[:8])),
     ),
     mistakes=(
         Mistake(
@@ -100,22 +100,23 @@ _REST = Assignment(
                 "learn(x, (t == k).astype(float)) for k in range(K)": "learn(x[t <= k], (t[t <= k] == "
                 "k).astype(float)) for k in range(K)"
             },
-            "a classifier leaves rows out: each learns from all rows.",
+            "a classifier leaves out rows: each learns from all rows.",
         ),
         Mistake(
             {"np.stack([score(x) for score in classifiers], axis=1)": "np.stack([score(x) for score in classifiers])"},
-            "it is classes x rows: stack along axis=1.",
+            "this is classes x rows: stack along axis=1.",
         ),
         Mistake(
-            {"return s.argmax(axis=1)": "return s.argmax(axis=0)"}, "it is the best row per class: classes are axis 1."
+            {"return s.argmax(axis=1)": "return s.argmax(axis=0)"},
+            "this is the best row per class: classes are axis 1.",
         ),
         Mistake(
             {"np.flatnonzero(row)[int(v * row.sum())]": "np.flatnonzero(row)[0]"},
-            "it is always the first that says yes: draw one, with equal probability.",
+            "this is always the first that says yes: draw one, with equal probability.",
         ),
         Mistake(
             {"    tied = np.where(tied.any(axis=1, keepdims=True), tied, s == s.max(axis=1, keepdims=True))\n": ""},
-            "a row for which nobody says yes is not thought of: take its highest score.",
+            "rows for which none says yes are forgotten: take the class with the highest score.",
         ),
         Mistake(
             {"[int(v * row.sum())]": "[int(v * len(row)) % row.sum()]"},
@@ -124,7 +125,7 @@ _REST = Assignment(
     ),
     hints=(
         "[learn(x, (t == k).astype(float)) for k in range(K)]",
-        "np.flatnonzero(row) has the places where a row is True.",
+        "np.flatnonzero(row) has the indices where a row is True.",
     ),
     page="multiclass",
 )
@@ -135,8 +136,8 @@ _ONE = Assignment(
     plain="one_vs_one",
     write={"fit": ("classifiers = ", "return"), "votes": ("won, sums", "return"), "predict": ()},
     task="""K (K - 1) / 2 binary classifiers, one for each pair of classes j < k, learned from the rows of these two
-    only, with t = 1 for class k. Each votes for one of the two: for k if its score is above 0, else for j. Add up
-    votes in `won`, and the scores in `sums` (plus for k, minus for j), which decide among equals.""",
+    only, with t = 1 for class k. Each votes for one of the two: for k if its score is above 0, else for j. Add up the
+    votes in `won`, and the scores in `sums` (plus for k, minus for j), which break ties.""",
     run=_RUN.format(learn=_LEARN, predict="predict(classifiers, new_x, 10)"),
     imports=("from linnet.learn import data",),
     parts=(
@@ -153,7 +154,7 @@ _ONE = Assignment(
     mistakes=(
         Mistake(
             {"rows = (t == j) | (t == k)": "rows = t >= 0"},
-            "a pair learns from all rows: it is for the rows of its two classes.",
+            "a pair learns from all rows: it should see the rows of its two classes only.",
         ),
         Mistake(
             {"(t[rows] == k).astype(float)": "(t[rows] == j).astype(float)"},
@@ -165,7 +166,7 @@ _ONE = Assignment(
         ),
         Mistake(
             {"        won[:, j] += s <= 0\n": ""},
-            "nobody votes for j: where the score is not above 0, class j has the vote.",
+            "there are no votes for j: where the score is not above 0, the vote goes to class j.",
         ),
         Mistake(
             {
@@ -179,7 +180,7 @@ _ONE = Assignment(
         ),
         Mistake(
             {"return votes(classifiers, x, K).argmax(axis=1)": "return votes(classifiers, x, K).argmin(axis=1)"},
-            "it is the class with the fewest votes.",
+            "this is the class with the fewest votes.",
         ),
     ),
     hints=(
@@ -198,22 +199,23 @@ _CODES = Assignment(
     write={"exhaustive": (), "fit": ("classifiers = ", "for", "return"), "hamming": (), "likelihood": ()},
     task="""Each class has a codeword of +1 and -1, a row of M; each column of M splits the classes in two, and one
     binary classifier learns to separate them (rows of classes with 0 in the column are left out). Predict the class
-    whose word is nearest to the signs of the scores. exhaustive(K) has all 2^(K-1) - 1 splits: column c has +1 where
-    bit k of the number c is set, -1 elsewhere, and the last class always +1.""",
+    whose codeword is nearest to the signs of the scores. exhaustive(K) has all 2^(K-1) - 1 splits: column c has +1
+    where bit k of the number c is set, -1 elsewhere, and the last class always +1.""",
     run="""
         {learn}
         x, t, new_x, new_t = data.split(*data.digits())
         M = exhaustive(10)[:, ::12]
         classifiers = fit(learn, x, t, M)
         s = np.stack([score(new_x) for score in classifiers], axis=1)
-        print(f"{{(hamming(s, M) == new_t).mean():.1%}} of new digits are right, by {{M.shape[1]}} classifiers")
+        print(f"{{(hamming(s, M) == new_t).mean():.1%}} of new digits are classified correctly, with {{M.shape[1]}} "
+            f"classifiers")
     """.format(learn=_LEARN.replace("\n", "\n        ")),
     imports=("from linnet.learn import data",),
     parts=(
         Part("exhaustive", "the code of 3 classes", lambda program: program.exhaustive(3)),
         Part("exhaustive", "the code of 5 classes", lambda program: program.exhaustive(5)),
         Part("fit", "what each classifier learns from", lambda program: _asked(program.fit, _M)),
-        Part("hamming", "the nearest words of 30 rows", lambda program: program.hamming(normal(30, 4), _M[:, :4])),
+        Part("hamming", "the nearest codewords of 30 rows", lambda program: program.hamming(normal(30, 4), _M[:, :4])),
         Part(
             "likelihood", "the most probable classes of 30 rows", lambda program: program.likelihood(normal(30, 5), _M)
         ),
@@ -235,15 +237,15 @@ _CODES = Assignment(
         ),
         Mistake(
             {"(bits[t[rows]] > 0).astype(float)": "bits[t[rows]].astype(float)"},
-            "targets are +1 and -1: a learner wants 1 and 0.",
+            "targets are +1 and -1: a learner expects 1 and 0.",
         ),
         Mistake(
             {"(np.where(s > 0, 1, -1) @ M.T).argmax(axis=1)": "(s @ M.T).argmax(axis=1)"},
-            "the scores themselves are compared: Hamming's distance counts bits, so take their signs.",
+            "the scores themselves are compared: the Hamming distance counts bits, so take their signs.",
         ),
         Mistake(
             {"(np.where(s > 0, 1, -1) @ M.T).argmax(axis=1)": "(np.where(s > 0, 1, -1) @ M.T).argmin(axis=1)"},
-            "it is the word that differs most.",
+            "this is the codeword that differs most: take the one that differs least.",
         ),
         Mistake(
             {"log_p = -np.logaddexp(0, -s[:, None, :] * M)": "log_p = -np.logaddexp(0, s[:, None, :] * M)"},
@@ -252,7 +254,8 @@ _CODES = Assignment(
     ),
     hints=(
         "columns >> k & 1 is bit k of each number; np.arange(K)[:, None] makes a row for each k.",
-        "For words of +1 and -1, the product of two words is the number of equal bits minus that of different ones.",
+        "For codewords of +1 and -1, the inner product of two is the number of equal bits minus that of different "
+        "ones.",
         "s[:, None, :] * M has shape (rows, classes, bits).",
     ),
     page="multiclass",

@@ -1,4 +1,4 @@
-"""The numbers that probes are put with: small random ones, and rows of real data. Always the same."""
+"""The numbers that programs are probed with: small random ones, and rows of real data. They never change."""
 
 from functools import cache
 from typing import Any
@@ -26,14 +26,14 @@ def rows_of(name: str, first: int = 0, end: int = 10_000) -> tuple[Array, Array]
 
 
 def shapes(names: str, arrays: Any) -> dict[str, str]:
-    """Return the shapes of arrays, as texts, by the names of the arrays."""
+    """Return the shapes of arrays as text, by the names of the arrays."""
     given = [np.asarray(array).shape for array in arrays]
     stated = [f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" for shape in given]
     return {f"the shape of {name}": shape for name, shape in zip(names.split(), stated, strict=True)}
 
 
 def by_differences(loss: Any, *parameters: Any) -> list[Array]:
-    """Return the numeric gradient of a loss by each of its parameters: the first arguments, arrays or numbers."""
+    """Return the numeric gradient of a loss with respect to each of its arguments, arrays or numbers."""
     found = []
     for number, parameter in enumerate(parameters):
 

@@ -16,18 +16,19 @@ _ENTROPY = Assignment(
     plain="maximum_entropy",
     write={"entropy": (), "classifier": ("return",)},
     given=("maximum_entropy",),
-    task="""Of all distributions with given means of some features, take the one of largest entropy -sum p log p (0
-    log 0 is 0). It is softmax of lambda . f, with a multiplier lambda for each constraint. For a classifier the
-    constraints are, for each class, that the predicted and the observed sums of x agree: sum_i p_ik x_i = sum_i [t_i
-    = k] x_i. Find the multipliers by gradient descent: lambda <- lambda - eta (expected - observed) / N, from 0. This
-    is batch gradient descent for softmax regression.""",
+    task="""Of all distributions with given means of some features, take the one with the largest entropy -sum p log p
+    (0 log 0 is 0). It is the softmax of lambda . f, with a multiplier lambda for each constraint. For a classifier the
+    constraints are, for each class, that the predicted and the observed sums of x agree: sum_i p_ik x_i = sum_i [t_i =
+    k] x_i. Find the multipliers by gradient descent: lambda <- lambda - eta (expected - observed) / N, from 0. This is
+    batch gradient descent for softmax regression.""",
     run="""
         print("a fair die has entropy", entropy(np.full(6, 1 / 6)), "= log 6")
         p, lam = maximum_entropy(np.arange(1.0, 7)[:, None], np.array([4.5]))
         print("a die with mean 4.5:", p.round(3), "entropy", entropy(p))
         x, t = data.flowers()
         p, lam = classifier(x, t, 3)
-        print(f"{(p.argmax(axis=1) == t).mean():.1%} of the flowers are right; largest violation of a constraint:",
+        print(f"{(p.argmax(axis=1) == t).mean():.1%} of the flowers are classified correctly; largest violation of a "
+            f"constraint:",
               np.abs(x.T @ p - x.T @ np.eye(3)[t]).max())
     """,
     imports=("from linnet.learn import data",),
@@ -41,7 +42,11 @@ _ENTROPY = Assignment(
         ),
         Part("classifier", "one step from 0", lambda program: program.classifier(*_FLOWERS, 3, steps=1)),
         Part("classifier", "100 steps", lambda program: program.classifier(*_FLOWERS, 3, steps=100)),
-        Part("classifier", "another rate", lambda program: program.classifier(*_FLOWERS, 3, eta=0.1, steps=5)),
+        Part(
+            "classifier",
+            "a different learning rate",
+            lambda program: program.classifier(*_FLOWERS, 3, eta=0.1, steps=5),
+        ),
     ),
     mistakes=(
         Mistake(
@@ -54,7 +59,7 @@ _ENTROPY = Assignment(
         ),
         Mistake(
             {"-(p[p > 0] * np.log(p[p > 0])).sum()": "-(p[p > 0] * np.log2(p[p > 0])).sum()"},
-            "it is in bits: use the natural logarithm.",
+            "this is in bits: use the natural logarithm.",
         ),
         Mistake(
             {
@@ -69,14 +74,14 @@ _ENTROPY = Assignment(
                 "lam = lam - eta * (x.T @ softmax(x @ lam) - observed) / len(x)": "lam = lam - eta * (x.T @ "
                 "softmax(x @ lam) - observed)"
             },
-            "the step is not divided by N: it is 60 times too large on 60 rows.",
+            "the step is not divided by N: it is too large by a factor of 60 on 60 rows.",
         ),
         Mistake(
             {
                 "lam = lam - eta * (x.T @ softmax(x @ lam) - observed) / len(x)": "lam = lam - eta * x.T @ softmax(x "
                 "@ lam) / len(x)"
             },
-            "what was observed is missing: expected - observed.",
+            "the observed sums are missing: expected - observed.",
         ),
     ),
     hints=(
@@ -104,11 +109,11 @@ _APPROXIMATION = Assignment(
     plain="approximation",
     write={"relu_network": (), "step_network": ()},
     given=("relu", "network"),
-    task="""A network with one hidden layer can follow any continuous function of one number. With relu: k straight
-    pieces between breakpoints u_0 < ... < u_k, and k units; a new unit starts at each u_j, for j < k, with the
-    difference of the slopes of the pieces as its weight. With a squashing function: compressed horizontally (times
-    steepness) it becomes a step; a step at each inner breakpoint, of the height by which the level rises. The level
-    of a piece is f in its middle. Return W (1 x units), b, v, c of y(x) = v . phi(x W + b) + c.""",
+    task="""A network with one hidden layer can approximate any continuous function of one number. With relu: k straight
+    pieces between breakpoints u_0 < ... < u_k, and k units; a new unit starts at each u_j, for j < k, and its weight is
+    the difference between the slopes of the pieces on its two sides. With a squashing function: compressed horizontally
+    (times steepness) it becomes a step; a step at each inner breakpoint, of the height by which the level rises. The
+    level of a piece is f in its middle. Return W (1 x units), b, v, c of y(x) = v . phi(x W + b) + c.""",
     run="""
         u = np.linspace(0, 2 * np.pi, 21)
         x = np.linspace(0, 2 * np.pi, 1000)[:, None]
@@ -121,13 +126,13 @@ _APPROXIMATION = Assignment(
         Part("relu_network", "W, b, v and c of 12 pieces", lambda program: program.relu_network(_bend, _BREAKS)),
         Part(
             "relu_network",
-            "it meets f at the breakpoints",
+            "the network equals f at the breakpoints",
             lambda program: program.network(program.relu, program.relu_network(_bend, _BREAKS), _BREAKS[:, None]),
             expected=lambda plain: _bend(_BREAKS),
             by="f",
         ),
         Part("step_network", "W, b, v and c of 12 pieces", lambda program: program.step_network(_bend, _BREAKS)),
-        Part("step_network", "another steepness", lambda program: program.step_network(_bend, _BREAKS, 50.0)),
+        Part("step_network", "a different steepness", lambda program: program.step_network(_bend, _BREAKS, 50.0)),
         Part(
             "step_network",
             "a squashing function from -1 to 1",
@@ -135,14 +140,15 @@ _APPROXIMATION = Assignment(
         ),
         Part(
             "step_network",
-            "y at 50 places",
+            "y at 50 points",
             lambda program: program.network(_sigma, program.step_network(_bend, _BREAKS), _AT),
         ),
     ),
     mistakes=(
         Mistake(
             {"np.diff(slopes, prepend=0)": "slopes"},
-            "each unit has the slope of its piece: those before it go on, so its weight is the difference of slopes.",
+            "each unit has the slope of its piece: the units before it keep rising, so its weight is the "
+            "difference of slopes.",
         ),
         Mistake(
             {"return np.ones((1, len(slopes))), -u[:-1],": "return np.ones((1, len(slopes))), u[:-1],"},
@@ -171,7 +177,7 @@ _APPROXIMATION = Assignment(
         ),
     ),
     hints=(
-        "slopes = np.diff(f(u)) / np.diff(u); np.diff(slopes, prepend=0) is how much each is more than the one before.",
+        "slopes = np.diff(f(u)) / np.diff(u); np.diff(slopes, prepend=0) is by how much each exceeds the one before.",
         "phi(steepness (x - u_j)) = phi(steepness x - steepness u_j): W = steepness, b = -steepness u_j, at the "
         "inner breakpoints u[1:-1].",
     ),

@@ -1,7 +1,7 @@
-"""What a column holds, judged by its values and its name, with the reason in plain words.
+"""The kind of a column, recognised by its values and its name, with the reason in plain words.
 
-A kind of column is a class, and all that is known of it is there: how it is recognised, which columns it becomes, what
-files and ONNX graphs have of it. Kinds are asked in the order of `KINDS`; a column is of the first that recognises it.
+A kind of column is a class with everything about it: how it is recognised, which columns it becomes, and its form in
+files and ONNX graphs. Kinds are asked in the order of `KINDS`; a column is of the first that recognises it.
 """
 
 from collections.abc import Iterator

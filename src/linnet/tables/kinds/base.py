@@ -1,4 +1,4 @@
-"""A column as a schema keeps it, and what every kind of column knows of its own."""
+"""A column as a schema stores it, and the interface of kinds of columns."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ MAX_BINS = 1 << 16  # columns of a text
 
 
 class Kind(Word):
-    """What a column holds; the last three are never learned from."""
+    """The content of a column; the last three are never learned from."""
 
     NUMBER = "number"
     CATEGORY = "category"
@@ -75,7 +75,7 @@ class Column:
 
     @property
     def how(self) -> "ColumnKind":
-        """What columns of its kind have in common, and how they are read."""
+        """The class of its kind, which knows how its columns are read."""
         for each in KINDS:
             if each.kind is self.kind:
                 return each
@@ -105,7 +105,7 @@ class Column:
 
 
 class ColumnKind:
-    """A kind of column: how it is recognised, and all that is done with it. Here: a kind that is never learned from."""
+    """A kind of column: how it is recognised, and all that is done with it. By default it is never learned from."""
 
     kind: ClassVar[Kind]
     learned: ClassVar[bool] = False  # whether a model may get it; whether it does, `Column.used` says
@@ -126,20 +126,20 @@ class ColumnKind:
         """Refuse a column from a file that cannot be one of this kind."""
 
     def type_to_read(self, column: Column) -> pa.DataType:
-        """The type to read files with: that which the column had, or a wider one for what it may have later."""
+        """The type to read files with: the column's own, or a wider one for later values."""
         type_ = type_named(column.type)
         return pa.duration("ns") if pa.types.is_duration(type_) else type_
 
     def made_of(self, column: Column) -> list[str]:
-        """The names of the columns that one becomes."""
+        """The names of the columns that a column of this kind becomes."""
         return [column.name]
 
     def apply(self, column: Column, values: Any) -> list[Any]:
-        """The columns that one becomes, in the order of `made_of`; a DataError if values are not of this kind."""
+        """The columns that one becomes, in the order of `made_of`; a DataError for values of another kind."""
         raise NotImplementedError
 
     def is_plain(self, column: Column) -> bool:
-        """Whether finite numbers of NumPy's types are taken as they are: `apply` need not be asked about these."""
+        """Whether finite numbers of NumPy's types are used as they are, without `apply`."""
         return False
 
     def made_up_value(self, column: Column, level: Any) -> Any:
@@ -147,12 +147,12 @@ class ColumnKind:
         return level
 
     def compared(self, column: Column, values: pa.ChunkedArray) -> Floats | Levels | None:
-        """What the column alone says of each row: a number, NaN where it is missing, or a level; None: nothing."""
+        """What the column alone gives for each row: a number, NaN where it is missing, or a level; None: nothing."""
         encoded = values.combine_chunks().dictionary_encode()
         return pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(), len(encoded.dictionary) + 1
 
     def to_graph(self, column: Column, graph: "Graph") -> "list[Tensor]":
-        """What `apply` makes, as parts of an ONNX graph with an input of its own."""
+        """The result of `apply` as parts of an ONNX graph with its own input."""
         raise NotImplementedError
 
 
@@ -161,13 +161,13 @@ KINDS: list[ColumnKind] = []  # in the order in which they are asked; `linnet.ta
 
 @cache
 def type_named(name: str) -> pa.DataType:
-    """The type of a name that pyarrow wrote."""
+    """The type with a name that pyarrow wrote."""
     zoned = re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name)
     return pa.timestamp(zoned[1], zoned[2]) if zoned else pa.type_for_alias(name)
 
 
 def column_facts(column: Column) -> dict[str, Any]:
-    """What is known of a column, by name."""
+    """The facts about a column, by name."""
     found = {name: getattr(column, name) for name in Column.__slots__}
     return {name: tuple(value) if isinstance(value, Texts) else value for name, value in found.items()}
 

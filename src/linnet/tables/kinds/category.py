@@ -1,4 +1,4 @@
-"""Text of which rows share the values: levels, the rare ones of many together."""
+"""Text whose values several rows share: levels, of which the rare ones are merged if there are many."""
 
 import hashlib
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from linnet.export.onnx.graph import Graph, Tensor
     from linnet.tables.kinds.raw import RawColumn
 
-OTHER = "(other)"  # the level of all rare levels together
-MAX_UNMERGED_LEVELS = 30  # a category with more has its rare levels put together
+OTHER = "(other)"  # the level into which all rare ones are merged
+MAX_UNMERGED_LEVELS = 30  # a category with more has its rare levels merged
 RARE = 5  # rows
 MAX_LEVELS = 1000
 _MAX_LEVEL_BYTES = 400  # bytes
@@ -39,8 +39,8 @@ class Category(ColumnKind):
         if len(often) == len(rows):
             return raw.column(self.kind)
         levels = tuple(sorted(values.take(pa.array(often)).to_pylist()))
-        together = f"{len(rows) - len(often)} rare levels are one"
-        note = together if levels else "all levels are rare: only gaps tell rows apart"
+        together = f"{len(rows) - len(often)} rare levels are merged into one"
+        note = together if levels else "all levels are rare: only missing values distinguish rows"
         others = values.filter(pa.array(~np.isin(np.arange(len(rows)), often)))
         rare = tuple(sorted(map(level_digest, others.to_pylist()))) if len(others) <= _MAX_RARE_DIGESTS else None
         return raw.column(self.kind, levels=levels, rare=rare, note=note)
@@ -65,13 +65,13 @@ class Category(ColumnKind):
 
 
 def often_of(rows: NDArray[Any]) -> NDArray[np.intp]:
-    """The places of the levels that are not rare, by the number of rows of each; of very many the most frequent."""
+    """The indices of the levels that are not rare, by the number of rows of each; of very many the most frequent."""
     often = np.flatnonzero(rows >= RARE)
     return often[np.lexsort((often, -rows[often]))][:MAX_LEVELS]
 
 
 def never_seen(column: Column, values: pa.ChunkedArray) -> int:
-    """How many rows have a level that counts as one of the rare ones, but was in no row when the schema was learned."""
+    """How many rows have a level that is merged with the rare ones, but was in no row when the schema was learned."""
     text = short_levels(values.cast(pa.string())).drop_null()
     counts = pc.value_counts(text.filter(pc.invert(pc.is_in(text, pa.array(column.levels, pa.string())))))
     known = set(column.rare or ())
@@ -80,7 +80,7 @@ def never_seen(column: Column, values: pa.ChunkedArray) -> int:
 
 
 def short_levels(values: Any) -> Any:
-    """Levels as a model keeps them: of a very long one its beginning and a digest, by which it is known again."""
+    """Levels as a model keeps them: of a very long one its beginning and a digest, by which it is recognised."""
     if (pc.max(pc.binary_length(values)).as_py() or 0) <= _MAX_LEVEL_BYTES:
         return values
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
@@ -100,5 +100,5 @@ def _shortened(level: pa.StringScalar) -> str:
 
 
 def level_digest(level: str) -> str:
-    """What a model keeps of a rare level, to know it again: its text, which may be private, is not told."""
+    """What a model keeps of a rare level, to recognise it: not its text, which may be private."""
     return hashlib.blake2b(level.encode(), digest_size=8).hexdigest()

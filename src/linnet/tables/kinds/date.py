@@ -100,7 +100,7 @@ def _dates(column: Column, values: Any) -> Any:
 
 
 def date_style(sample: Any) -> str:
-    """How the dates in a sample of text are written, "" if it has no dates."""
+    """The format of the dates in a sample of text, "" if it has none."""
     if len(sample) == 0 or not pc.match_substring_regex(sample[:1], r"\d.*[-/. ].*\d")[0].as_py():
         return ""
     shares = {style: 1 - text_dates(sample, style).null_count / len(sample) for style in _STYLES}
@@ -131,7 +131,7 @@ def date_parts(column: Any, start: Any, wanted: tuple[str, ...]) -> dict[str, An
 
 
 def _parts_in_graph(graph: "Graph", seconds: "Tensor", start: float, wanted: tuple[str, ...]) -> "list[Tensor]":
-    """What `date_parts` makes of dates: NaN, or empty text, where one is missing."""
+    """The result of `date_parts`: NaN, or empty text, where a date is missing."""
 
     def add(one: "Tensor", other: "Tensor | float") -> "Tensor":
         return graph.add("Add", one, other)

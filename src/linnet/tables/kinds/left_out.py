@@ -1,4 +1,4 @@
-"""What is never learned from: names of rows, one value, none."""
+"""Columns that are never learned from: identifiers, constants, empty columns."""
 
 import re
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from linnet.tables.kinds.category import RARE, often_of
 if TYPE_CHECKING:
     from linnet.tables.kinds.raw import RawColumn
 
-_LIKE_IDENTIFIER = "is called like an identifier and has many values"
+_LIKE_IDENTIFIER = "is named like an identifier and has many values"
 _NAMED_TIME = re.compile(r"(?i).*(year|month|day|date|time|week|hour|minute|age).*|yr")
 
 
@@ -62,7 +62,7 @@ class Identifier(ColumnKind):
         if raw.named_like_identifier(found.count, distinct):
             return _LIKE_IDENTIFIER
         rising = found.rising and distinct == found.count >= ENOUGH and not _NAMED_TIME.fullmatch(raw.name)
-        return "rises from row to row, as if it counted them" if rising else ""
+        return "increases from row to row, like a row number" if rising else ""
 
     def _of_words(self, raw: "RawColumn") -> str:
         if raw.named_like_identifier(raw.known):

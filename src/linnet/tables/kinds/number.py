@@ -24,7 +24,7 @@ _STYLES = {  # pattern, what to take out, the decimal sign
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What is judged of a column's numbers, missing ones not counted."""
+    """Facts about a column's numbers, missing ones not counted."""
 
     count: int
     infinite: int
@@ -60,7 +60,7 @@ class Number(ColumnKind):
         return raw.column(self.kind, note=found.note or note, style=found.style, **found.counts)
 
     def type_to_read(self, column: Column) -> pa.DataType:
-        """2.5 or a gap may come where there were whole numbers."""
+        """Files may later contain 2.5 or a missing value where there were whole numbers."""
         type_ = ColumnKind.type_to_read(self, column)
         return pa.float64() if pa.types.is_integer(type_) else type_
 
@@ -132,7 +132,7 @@ def finite_or_nan(values: pa.ChunkedArray) -> Floats:
 
 
 def number_style(sample: Any) -> str:
-    """How the numbers in a sample of text are written, "" if it has no numbers."""
+    """The format of the numbers in a sample of text, "" if it has none."""
     best, most = "", 0.8
     lowered = pc.utf8_lower(pc.utf8_trim_whitespace(sample))
     sample = sample.filter(pc.invert(pc.is_in(lowered, pa.array(_NO_NUMBER))))
@@ -155,7 +155,7 @@ def text_numbers(column: Any, style: str) -> Any:
 
 
 def text_words(column: Any, values: Any) -> Any:
-    """What is neither a number nor a word for a missing value."""
+    """The texts that are neither numbers nor words for missing values."""
     odd = column.filter(pc.and_(pc.is_valid(column), pc.is_null(values)))
     return odd.filter(pc.invert(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(odd)), pa.array(_NO_NUMBER))))
 

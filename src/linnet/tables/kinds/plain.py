@@ -1,4 +1,4 @@
-"""Plain numbers of many columns judged at once: a table may have 100,000 of them."""
+"""Plain numeric columns, whose facts are computed for many columns at once: a table may have 100,000 of them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ _LOOKED_AT = 16  # numbers that most often have enough different ones
 
 
 class PlainNumbers(RawColumn):
-    """A column of numbers of which all that is judged is known."""
+    """A column of numbers with all of its facts known."""
 
     def __init__(self, name: str, values: pa.ChunkedArray, target: bool, numbers: Numbers, distinct: int) -> None:
         super().__init__(name, values, target)
@@ -24,7 +24,7 @@ class PlainNumbers(RawColumn):
 
 
 def raw_columns(run: Run, target: str | None) -> Iterator[RawColumn]:
-    """The columns of a run, ready to be judged."""
+    """The columns of a run, whose kind is to be found."""
     values = run.matrix
     rows = values.shape[1]
     known = rows - np.count_nonzero(np.isnan(values), axis=1) if run.is_float else np.full(len(run), rows)

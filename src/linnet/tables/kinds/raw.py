@@ -1,4 +1,4 @@
-"""A column that is to be judged, and what is found out about it, each once and not before a kind asks."""
+"""A column whose kind is to be found, and facts about it, each computed once, when a kind asks for it."""
 
 import re
 from typing import Any
@@ -36,7 +36,7 @@ class RawColumn:
         self.rows = len(values)
 
     def column(self, kind: Kind, *, used: bool = True, **more: Any) -> Column:
-        """The column as one of a kind, with what is known of it in any case."""
+        """The column as one of a given kind, with the facts that are known for every kind."""
         distinct, estimated = self.counted
         facts = {"missing": self.missing, "distinct": distinct, "estimated": estimated, "examples": self.examples}
         return Column(name=self.name, kind=kind, type=str(self.type), used=used, **{**facts, **more})
@@ -59,13 +59,11 @@ class RawColumn:
 
     @cached_property
     def examples(self) -> tuple[str, ...]:
-        """Some values, as they are shown."""
+        """Some values, as they are displayed."""
         return _examples(self.values)
 
     def named_like_identifier(self, known: int, distinct: int | None = None) -> bool:
-        """Whether the name says so and there are about as many values as something may have that is told apart by
-        them.
-        """
+        """Whether it looks like an identifier, by its name and its number of distinct values."""
         distinct = self.distinct if distinct is None else distinct
         many = known >= ENOUGH and distinct > max(MAX_UNMERGED_LEVELS, 0.1 * known)
         return many and _NAMED_ID.fullmatch(self.name) is not None
@@ -74,7 +72,7 @@ class RawColumn:
 
     @cached_property
     def numbers(self) -> Numbers | None:
-        """What its numbers are like; None: it has none."""
+        """Facts about its numbers; None if it has none."""
         if pa.types.is_string(self.type):
             return self._numbers_in_text()
         others = (pa.types.is_boolean, pa.types.is_nested, pa.types.is_date, pa.types.is_timestamp, is_time)
@@ -90,14 +88,14 @@ class RawColumn:
             return None
         note = f"numbers written as text, such as {self.examples[0]}"
         if len(words):
-            note += f"; {len(words)} values are none and count as missing, such as {words[0].as_py()[:40]!r}"
+            note += f"; values that are not numbers count as missing ({len(words)}, such as {words[0].as_py()[:40]!r})"
         distinct, estimated = count_distinct(self.values.filter(pc.is_valid(values)))
         counts = {"missing": int(values.null_count), "distinct": distinct, "estimated": estimated}
         return Numbers.of(known_numbers(values), style=style, note=note, counts=counts)
 
     @cached_property
     def dates(self) -> tuple[Any, str] | None:
-        """Its dates, and how they are written if they are in text; None: it has none."""
+        """Its dates, and their format if they are text; None if it has none."""
         if pa.types.is_date(self.type) or pa.types.is_timestamp(self.type):
             return self.values, ""
         if not pa.types.is_string(self.type) or self.numbers is not None:
@@ -112,12 +110,12 @@ class RawColumn:
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether it has text which is no numbers and no dates."""
+        """Whether it has text that is neither numbers nor dates."""
         return pa.types.is_string(self.type) and self.numbers is None and self.dates is None
 
     @property
     def known(self) -> int:
-        """Rows that have a text."""
+        """The rows that have text."""
         return self.rows - int(self.values.null_count)
 
     @cached_property
@@ -126,12 +124,12 @@ class RawColumn:
 
     @cached_property
     def _head(self) -> Any:
-        """Different texts among the first."""
+        """Distinct texts among the first rows."""
         return pc.unique(self._texts.slice(0, _SAMPLE_TEXTS))
 
     @cached_property
     def words(self) -> float:
-        """How many words a text has."""
+        """The number of words of a text."""
         return float(pc.mean(pc.count_substring_regex(self._head, r"\S+")).as_py())
 
     @property
@@ -142,12 +140,12 @@ class RawColumn:
 
     @property
     def differs_by_row(self) -> bool:
-        """Whether next to no row has the text of another one."""
+        """Whether nearly every row has a text of its own."""
         return self.known >= ENOUGH and self.distinct >= 0.99 * self.known
 
     @cached_property
     def level_counts(self) -> tuple[NDArray[Any], Any] | None:
-        """Rows of each level, and the levels; None where they are so few that each is kept."""
+        """The number of rows of each level, and the levels; None if there are so few that each is kept."""
         if self.distinct <= MAX_UNMERGED_LEVELS:
             return None
         counts = pc.value_counts(short_levels(self._texts))

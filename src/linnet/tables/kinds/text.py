@@ -1,4 +1,4 @@
-"""Free text, whose words are hashed into columns if that is asked for, or if there is nothing else to learn from."""
+"""Free text, whose words are hashed into columns on request, or if there is nothing else to learn from."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ _LONG_TABLE_ROWS = 100_000  # rows from which a text gets the fewer ones
 
 
 class Text(ColumnKind):
-    """Words."""
+    """Free text, read as words."""
 
     kind = Kind.TEXT
     learned = are_words = True
@@ -29,9 +29,9 @@ class Text(ColumnKind):
         if not raw.is_text or raw.target:
             return None
         if raw.is_free_text:
-            return raw.column(self.kind, used=False, note="holds free text, whose words are used only when asked for")
+            return raw.column(self.kind, used=False, note="holds free text, whose words are used only on request")
         if raw.differs_by_row and raw.words >= 1.5 and not raw.named_like_identifier(raw.known):
-            note = "differs from row to row, and its words are used only when asked for"
+            note = "differs from row to row, and its words are used only on request"
             return raw.column(self.kind, used=False, note=note)
         return None
 
@@ -53,7 +53,7 @@ class Text(ColumnKind):
         return [*hashed_ngrams(values, column.bins)]
 
     def compared(self, column: Column, values: pa.ChunkedArray) -> None:
-        """Nothing: hardly a row has the text of another."""
+        """Nothing: hardly any two rows have the same text."""
 
     def to_graph(self, column: Column, graph: "Graph") -> "list[Tensor]":  # noqa: D102
         refuse_export(column, "a text")
