@@ -100,7 +100,7 @@ PERCEPTRON = """
         weights, bias, counts = [0.0] * x.shape[1], 0.0, []
         while len(counts) < epochs:
             wrong = 0
-            for i in rng.choice(len(x), len(x), replace=False):
+            for i in rng.permutation(len(x)):
                 z = sum(a * b for a, b in zip(weights, x[i])) + bias
                 if np.sign(z) != t[i]:
                     weights = [a + eta * t[i] * b for a, b in zip(weights, x[i])]
@@ -128,7 +128,7 @@ def test_loops_and_lists_are_as_right(tmp_path: Path) -> None:
         ("            if not wrong:\n                break\n", "", "it goes on after an epoch without mistakes"),
         ("[a + eta * t[i] * b for", "[a + eta * b for", "the step leaves out t"),
         ("1 if z > 0 else -1", "1 if z > 0 else 0", "the classes are +1 and -1"),
-        ("rng.choice(len(x), len(x), replace=False)", "range(len(x))", "expected"),
+        ("rng.permutation(len(x))", "range(len(x))", "expected"),
     ],
 )
 def test_mistakes_are_recognised_however_they_are_written(old: str, new: str, shown: str, tmp_path: Path) -> None:

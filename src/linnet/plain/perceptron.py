@@ -29,7 +29,8 @@ def perceptron(
     w, b = np.zeros(x.shape[1]), 0.0
     mistakes = []
     for _ in range(epochs):
-        order = np.arange(len(x)) if seed is None else rng.choice(len(x), len(x), replace=with_replacement)
+        drawn = rng.integers(len(x), size=len(x)) if with_replacement else rng.permutation(len(x))
+        order = np.arange(len(x)) if seed is None else drawn
         mistakes.append(0)
         for i in order:
             if t[i] * (x[i] @ w + b) <= 0:
