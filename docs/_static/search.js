@@ -26,7 +26,7 @@ Search.performTermsSearch = (words, excluded) => {
   }
   return [...points].map(([page, score]) => [
     docnames[page], titles[page], "", linnetFirstWords[docnames[page]] ?? null,
-    score * (docnames[page].startsWith("reference/") ? 1 : docnames[page] === "benchmarks" ? 0.7 : 1.5), filenames[page], "text",
+    score * (docnames[page].startsWith("reference/") ? 1 : ["benchmarks", "guide/teaching"].includes(docnames[page]) ? 0.7 : 1.5), filenames[page], "text",
   ]);
 };
 

@@ -72,6 +72,7 @@ MODULES = (  # without one: a page per module
     "linnet.model.initialise",
     "linnet.model.network",
     "linnet.fit.objective",
+    "linnet.fit.loop.steps",
     "linnet.fit.loop.training",
     "linnet.data.rows",
     "linnet.tables.io.sources",

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 import linnet
+from linnet.learn import find
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -50,6 +51,8 @@ def folder(tmp_path: Path) -> Path:
     for part in (1, 2):
         table(100, part).rename(columns={"price": "y"}).to_parquet(tmp_path / f"part-{part}.parquet")
     (tmp_path / "big.csv.gz").write_bytes(gzip.compress(table(500, 4).to_csv(index=False).encode()))
+    (tmp_path / "submissions" / "ada").mkdir(parents=True)
+    (tmp_path / "submissions" / "ada" / "softmax.py").write_text(find("softmax").solution)
     command = tmp_path / "bin" / "linnet"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m linnet "$@"\n')
@@ -82,7 +85,8 @@ def test_commands_run_one_after_the_other(folder: Path) -> None:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        blank = line.startswith("linnet learn check")  # nobody has filled it in
+        assert done.returncode == int(blank), f"{line}\n{done.stdout}\n{done.stderr}"
         for written in re.findall(r"(?:-o|--report|--checkpoint) (\S+)", line):
             assert (folder / written).stat().st_size > 0, line
 

@@ -40,12 +40,20 @@ SAMPLED: dict[str, Any] = {
     "linear, counts": lambda: linnet.PoissonRegressor().fit(X, COUNTS),
     "linear, wide counts": lambda: linnet.NegativeBinomialRegressor(dispersion=0.5).fit(X, COUNTS),
     "network of labels": lambda: linnet.MLPClassifier((4,), max_iter=5, random_state=0).fit(X, LABELS),
+    "sequential": lambda: sequential(),
     **{
         loss: lambda loss=loss: linnet.MLPRegressor(loss, **SMALL, random_state=0).fit(X, Y["numbers"])
         for loss in ("squared_error", "absolute_error", "poisson", "gamma")
     },
 }
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def sequential() -> linnet.Sequential:
+    model = linnet.Sequential([linnet.Dense(1, "exponential", input_dim=3)], seed=0)
+    model.compile("adam", "poisson")
+    model.fit(X, COUNTS, epochs=2, verbose=0)
+    return model
 
 
 def test_no_model_is_forgotten() -> None:
