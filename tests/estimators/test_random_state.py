@@ -31,6 +31,15 @@ MODELS: dict[str, Any] = {
     ),
 }
 COUNTS = np.floor(np.exp(X[:, 0]))
+
+
+def sequential_model() -> linnet.Sequential:
+    model = linnet.Sequential([linnet.Dense(1, "exponential", input_dim=3)], seed=0)
+    model.compile("adam", "poisson")
+    model.fit(X, COUNTS, epochs=2, verbose=0)
+    return model
+
+
 SAMPLED: dict[str, Any] = {
     "two classes": lambda: linnet.LogisticRegression().fit(X, X[:, 0] > 0),
     "classes": lambda: linnet.LogisticRegression(C=0.1).fit(X, Y["classes"]),
@@ -40,20 +49,13 @@ SAMPLED: dict[str, Any] = {
     "linear, counts": lambda: linnet.PoissonRegressor().fit(X, COUNTS),
     "linear, wide counts": lambda: linnet.NegativeBinomialRegressor(dispersion=0.5).fit(X, COUNTS),
     "network of labels": lambda: linnet.MLPClassifier((4,), max_iter=5, random_state=0).fit(X, LABELS),
-    "sequential": lambda: sequential(),
+    "sequential": sequential_model,
     **{
         loss: lambda loss=loss: linnet.MLPRegressor(loss, **SMALL, random_state=0).fit(X, Y["numbers"])
         for loss in ("squared_error", "absolute_error", "poisson", "gamma")
     },
 }
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def sequential() -> linnet.Sequential:
-    model = linnet.Sequential([linnet.Dense(1, "exponential", input_dim=3)], seed=0)
-    model.compile("adam", "poisson")
-    model.fit(X, COUNTS, epochs=2, verbose=0)
-    return model
 
 
 def test_no_model_is_forgotten() -> None:

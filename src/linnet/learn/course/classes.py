@@ -14,7 +14,17 @@ _PERCEPTRON = Assignment(
     title="The perceptron: learn from mistakes",
     plain="perceptron",
     write={
-        "perceptron": ("rng", "w, b = np", "mistakes = []", "for _", "drawn", "order", "mistakes.append", "for i", "return"),
+        "perceptron": (
+            "rng",
+            "w, b = np",
+            "mistakes = []",
+            "for _",
+            "drawn",
+            "order",
+            "mistakes.append",
+            "for i",
+            "return",
+        ),
         "predict": (),
     },
     task="""Rosenblatt's rule. Go through the rows one by one, in the order given. Where the sign of z = x w + b is not
